@@ -379,6 +379,8 @@ def _decorator(make: Callable[Concatenate[Kernel, P], Op]) -> Callable[P, Declar
 
 # Declare an operation; the module's text shows the form, the class `Op` says what may be given.
 op = _decorator(Op)
+# One that rules and composites use, and users do not: another function has its public name.
+inner_op = functools.partial(op, namespace=None)
 
 
 def attach(

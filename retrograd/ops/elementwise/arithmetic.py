@@ -9,7 +9,7 @@ from retrograd.notices import runtime_error
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
+from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -143,13 +143,12 @@ def _rsub_number(xp: Namespace, input: Array, other: Operand, *, alpha: complex 
     return xp.subtract(other, _scaled(xp, input, alpha))
 
 
-@op(
+@inner_op(
     input=lambda m, g, alpha: m.neg(g) if alpha == 1 else m.mul(g, -alpha),
     other=lambda m, g: g,
     promote=True,
     check=_check_sub,
     half="steps",
-    namespace=None,
     elementwise=True,
 )
 def rsub(xp: Namespace, input: Array, other: Operand, *, alpha: complex = 1) -> Array:
@@ -201,7 +200,7 @@ def mul(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.multiply(input, other)
 
 
-@op(
+@inner_op(
     input=lambda m, g, other: m.div(g, other),
     other=lambda m, g, input, other: m.mul(m.neg(g), m.div(m.div(input, other), other)),
     ufunc="divide",
@@ -209,7 +208,6 @@ def mul(xp: Namespace, input: Operand, other: Operand) -> Array:
     operators=("__truediv__", "__div__"),
     inplace="div_",
     inplace_operators=("__itruediv__", "__idiv__"),
-    namespace=None,
     numbers=("wrapped", "alone", "exact", "saved"),
     aten="div.Tensor",
 )

@@ -9,7 +9,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
+from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -302,7 +302,7 @@ def _close_samples() -> list[Sample]:
     ]
 
 
-@op(fast=False, check=_check_close, namespace=None, elementwise=True)
+@inner_op(fast=False, check=_check_close, elementwise=True)
 def isclose(
     xp: Namespace,
     input: Array,

@@ -9,7 +9,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.operands import OPERANDS
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, method_only, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -276,7 +276,7 @@ def _remainder_number(xp: Namespace, input: Array, other: Operand) -> Array:
     return result
 
 
-@op(
+@inner_op(
     input=lambda m, g: g,
     other=lambda m, g, input, other: m.mul(m.neg(g), m._div_rounded(input, other, "floor")),
     promote=True,
@@ -284,7 +284,6 @@ def _remainder_number(xp: Namespace, input: Array, other: Operand) -> Array:
     node_name="RemainderBackward1",
     inplace="remainder_",
     out=True,
-    namespace=None,
     elementwise=True,
     aten="remainder.Tensor",
 )
@@ -384,7 +383,7 @@ def _fmod_number(xp: Namespace, input: Array, other: Operand) -> Array:
     return result
 
 
-@op(
+@inner_op(
     input=lambda m, g: g,
     other=lambda m, g, input, other: m.mul(m.neg(g), m._div_rounded(input, other, "trunc")),
     promote=True,
@@ -392,7 +391,6 @@ def _fmod_number(xp: Namespace, input: Array, other: Operand) -> Array:
     node_name="FmodBackward1",
     inplace="fmod_",
     out=True,
-    namespace=None,
     elementwise=True,
     aten="fmod.Tensor",
 )

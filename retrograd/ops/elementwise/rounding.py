@@ -8,7 +8,7 @@ from retrograd import dtypes, samples
 from retrograd.engine.state import STATE
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
-from retrograd.ops.registry import OPS, RECORDED, composite, method_only, op
+from retrograd.ops.registry import OPS, RECORDED, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -96,12 +96,11 @@ def frac(xp: Namespace, input: Array) -> Array:
 # ----------------------------------------------------------------------------------------- round
 
 
-@op(
+@inner_op(
     input=lambda m, g: m.zeros_like(g),
     check=_check_rounding("round"),
     inplace="round_",
     out="elementwise",
-    namespace=None,
     elementwise=True,
 )
 def round(xp: Namespace, input: Array) -> Array:
@@ -189,12 +188,11 @@ def _replaced(xp: Namespace, input: Array, nan: float, posinf: float, neginf: fl
     return result
 
 
-@op(
+@inner_op(
     input=lambda m, g, input: m.mul(g, m.isfinite(input)),
     half="move",
     inplace=True,
     out="nan_to_num: dtype of out: {out} should be same as input: {result}",
-    namespace=None,
     elementwise=True,
     inplace_names=("torch.nan_to_num_",),
 )

@@ -17,6 +17,7 @@ from retrograd.ops.registry import (
     Table,
     composite,
     function_only,
+    inner_op,
     method_only,
     op,
     table_entry,
@@ -288,14 +289,13 @@ def _high_rule(m: Table, g: Tensor, input: Tensor, min: Tensor, max: Tensor) -> 
     return m.where(above, g, 0)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
     promote=True,
     check=_check_clamp,
     node_name="ClampBackward1",
     inplace="clamp_",
     out=True,
-    namespace=None,
     elementwise=True,
 )
 def clamp(

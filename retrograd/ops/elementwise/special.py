@@ -11,7 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.calling.dispatch_inplace import write_out
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, method_only, op
+from retrograd.ops.registry import OPS, RECORDED, Op, Table, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -293,14 +293,13 @@ def _xlog1py_input_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Te
     return m.masked_fill(m.xlog1py(g, other), flat, 0)
 
 
-@op(
+@inner_op(
     input=_xlogy_input_rule,
     other=lambda m, g, input, other: m.div(m.mul(g, input), other),
     float_result=True,
     check=check_real("xlogy_cpu"),
     half="steps",
     inplace="xlogy_",
-    namespace=None,
 )
 def xlogy(xp: Namespace, input: Operand, other: Operand) -> Array:
     """``input * log(other)``, and 0 where `input` is 0."""
@@ -385,14 +384,13 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     return _overload("xlogy", self, other).in_place(self, other)
 
 
-@op(
+@inner_op(
     input=_xlog1py_input_rule,
     other=lambda m, g, input, other: m.div(m.mul(g, input), m.add(other, 1)),
     float_result=True,
     check=check_real("xlog1py_cpu"),
     half="steps",
     node_name="SpecialXlog1PyBackward0",
-    namespace=None,
     event="special_xlog1py",
 )
 def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:

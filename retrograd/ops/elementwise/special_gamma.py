@@ -10,7 +10,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import check_real, no_derivative
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.registry import OPS, Table, composite, function_only, method_only, op
+from retrograd.ops.registry import OPS, Table, composite, function_only, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -230,13 +230,12 @@ def _check_zeta(input: Operand, other: Operand) -> None:
         raise errors.not_implemented_for("zeta_cpu", found.numpy)
 
 
-@op(
+@inner_op(
     input=no_derivative("zeta"),
     other=_zeta_rule,
     float_result=True,
     check=_check_zeta,
     node_name="SpecialZetaBackward0",
-    namespace=None,
     event="special_zeta",
 )
 def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:

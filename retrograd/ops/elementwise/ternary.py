@@ -9,7 +9,7 @@ from retrograd import dtypes, return_types
 from retrograd.backend import is_array
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.registry import OPS, Op, composite, method_only, op
+from retrograd.ops.registry import OPS, Op, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -164,7 +164,7 @@ def _lerp_number(xp: Namespace, input: Array, end: Array, weight: complex) -> Ar
     return xp.subtract(end, xp.multiply(xp.subtract(end, input), 1 - weight))
 
 
-@op(
+@inner_op(
     input=lambda m, g, weight: m.mul(g, m.rsub(weight, 1)),
     end=lambda m, g, weight: m.mul(g, weight),
     weight=lambda m, g, input, end: m.mul(g, m.sub(end, input)),
@@ -173,7 +173,6 @@ def _lerp_number(xp: Namespace, input: Array, end: Array, weight: complex) -> Ar
     node_name="LerpBackward1",
     inplace="lerp_",
     out="elementwise",
-    namespace=None,
     elementwise=True,
 )
 def lerp(xp: Namespace, input: Array, end: Array, weight: Array) -> Array:

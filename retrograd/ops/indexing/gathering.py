@@ -16,7 +16,7 @@ from retrograd.engine.views import bump
 from retrograd.ops import errors
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
-from retrograd.ops.registry import OPS, RECORDED, composite, method_only, op
+from retrograd.ops.registry import OPS, RECORDED, composite, inner_op, method_only, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -234,14 +234,13 @@ def _gather_gradient(
 # ------------------------------------------------------------------------------------ scatter
 
 
-@op(
+@inner_op(
     input=lambda m, g, dim, index: m._scatter_value(g, dim, index, 0),
     src=lambda m, g, dim, index: m.gather(g, dim, index),
     moves=True,
     inplace="scatter_",
     out=True,
     check=check_source_type,
-    namespace=None,
     aten="scatter.src",
 )
 def scatter(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:

@@ -9,7 +9,7 @@ from retrograd.engine.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, method_only, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, inner_op, method_only, op
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -106,12 +106,11 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
         raise errors.broadcast(mask.shape, shape) from None
 
 
-@op(
+@inner_op(
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     half="move",
     holomorphic=False,
     inplace=True,
-    namespace=None,
     elementwise=True,
     aten="masked_fill.Scalar",
 )
@@ -331,10 +330,9 @@ def masked_scatter(xp: Namespace, input: Array, mask: Array, source: Array) -> A
 # -------------------------------------------------------------------------------------- nonzero
 
 
-@op(
+@inner_op(
     half="move",
     out="nonzero: Expected out tensor to have scalar type Long but got scalar type{out}",
-    namespace=None,
 )
 def nonzero(xp: Namespace, input: Array) -> Array:
     """The index of every element that is not zero: one row each."""

@@ -22,7 +22,7 @@ from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly
 from retrograd.ops.indexing.vectors import sum_slices
 from retrograd.ops.kinds import Array, Index, Namespace, copy_to_write
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, inner_op, op
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -144,12 +144,11 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
 # -------------------------------------------------------------------------------------- index
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dims, first, second, third, fourth: m._index_gradient(
         g, input_shape, dims, first, second, third, fourth
     ),
     moves=True,
-    namespace=None,
     saved_names={"indices": indices_of, "_raw_saved_indices": raw_indices_of},
 )
 def index(
@@ -295,7 +294,7 @@ def _check_put(
         raise _type_error(input, dims, arrays, values)
 
 
-@op(
+@inner_op(
     input=lambda m, g, dims, accumulate, first, second, third, fourth: (
         g if accumulate else m._index_zero(g, dims, first, second, third, fourth)
     ),
@@ -304,7 +303,6 @@ def _check_put(
     ),
     holomorphic=False,
     inplace="index_put_",
-    namespace=None,
     check=_check_put,
     forward="linear",
 )

@@ -13,7 +13,7 @@ from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
 from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
 from retrograd.ops.making.arguments import as_element
-from retrograd.ops.registry import RECORDED, Table, composite, method_only, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -378,12 +378,11 @@ def _number(xp: Namespace, value: complex, target: Array) -> Array:
     return fill_value(xp, value, target.dtype)
 
 
-@op(
+@inner_op(
     input=lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
     half="move",
     holomorphic=False,
     inplace=True,
-    namespace=None,
     forward="elementwise",
     aten="index_fill.int_Scalar",
 )

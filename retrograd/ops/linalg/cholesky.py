@@ -21,7 +21,7 @@ from retrograd.ops.linalg.matrices import (
     places,
     require,
 )
-from retrograd.ops.registry import OPS, RECORDED, Table, composite, linalg_function, op
+from retrograd.ops.registry import OPS, RECORDED, Table, composite, inner_op, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -73,13 +73,12 @@ def _bad_minor(xp: Namespace, matrix: Array) -> int:
     return 0
 
 
-@op(
+@inner_op(
     input=_cholesky_ex_gradient,
     outputs=2,
     nondifferentiable=(1,),
     holomorphic=False,
     returns=return_types.linalg_cholesky_ex,
-    namespace=None,
     forward=lambda m, tangents, out0, upper: (_cholesky_tangent(m, tangents[0], out0, upper), None),
     autocast="float32",
     saved_names={"L": "out0"},
@@ -192,11 +191,10 @@ def _cholesky_solve_gradient(
     return for_b, m.neg(m.matmul(L, both) if upper else m.matmul(both, L))
 
 
-@op(
+@inner_op(
     gradients=_cholesky_solve_gradient,
     differentiable=("input", "L"),
     holomorphic=False,
-    namespace=None,
     autocast="float32",
     saved_names={"input2": "L"},
 )
@@ -244,12 +242,8 @@ def _cholesky_inverse_gradient(m: Table, g: Tensor, L: Tensor, out: Tensor, uppe
     return m.neg(m.matmul(L, both) if upper else m.matmul(both, L))
 
 
-@op(
-    L=_cholesky_inverse_gradient,
-    holomorphic=False,
-    namespace=None,
-    autocast="float32",
-    saved_names={"self": "L"},
+@inner_op(
+    L=_cholesky_inverse_gradient, holomorphic=False, autocast="float32", saved_names={"self": "L"}
 )
 def cholesky_inverse(xp: Namespace, L: Array, upper: bool = False) -> Array:
     """The inverse of a matrix given by its Cholesky factor."""

@@ -27,8 +27,8 @@ from retrograd.ops.registry import (
     attach,
     composite,
     function_only,
+    inner_op,
     linalg_function,
-    op,
 )
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -126,7 +126,7 @@ def _exponential_gradient(m: Table, g: Tensor, input: Tensor) -> Tensor:
     return m.narrow(m.narrow(block, -2, 0, size), -1, size, size)
 
 
-@op(input=_exponential_gradient, holomorphic=False, namespace=None)
+@inner_op(input=_exponential_gradient, holomorphic=False)
 def linalg_matrix_exp(xp: Namespace, input: Array) -> Array:
     """The exponential, by scaling, a rational approximation, and squaring."""
     if not input.size:

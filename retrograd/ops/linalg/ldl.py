@@ -16,7 +16,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import I32, batch_shape, first_failure, matrices, require
-from retrograd.ops.registry import RECORDED, linalg_function, op
+from retrograd.ops.registry import RECORDED, inner_op, linalg_function
 from retrograd.samples import COMPLEX, FLOATS, Sample, T
 from retrograd.tensor import Tensor
 
@@ -106,12 +106,11 @@ def _block(a: Array, k: int, width: int, conjugate: bool) -> Array:
     return block
 
 
-@op(
+@inner_op(
     outputs=3,
     nondifferentiable=(1, 2),
     input=lambda m, g, input_shape: _no_derivative("linalg_ldl_factor_ex"),
     returns=return_types.linalg_ldl_factor_ex,
-    namespace=None,
     fast=False,
 )
 def linalg_ldl_factor_ex(
@@ -226,10 +225,9 @@ def _solve_one(xp: Namespace, packed: Array, pivots: Array, right: Array, conjug
     return x
 
 
-@op(
+@inner_op(
     LD=lambda m, g, LD_shape: _no_derivative("linalg_ldl_solve"),
     B=lambda m, g, B_shape: _no_derivative("linalg_ldl_solve"),
-    namespace=None,
     fast=False,
 )
 def linalg_ldl_solve(xp: Namespace, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:

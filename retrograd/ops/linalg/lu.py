@@ -19,7 +19,15 @@ from retrograd.ops.linalg.matrices import (
     mH,
     require,
 )
-from retrograd.ops.registry import RECORDED, Table, composite, function_only, linalg_function, op
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    composite,
+    function_only,
+    inner_op,
+    linalg_function,
+    op,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
@@ -83,13 +91,12 @@ def _lu_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor, out2: Tenso
     return _lu_base_gradient(m, for_l, for_u, out1, out2, out0)
 
 
-@op(
+@inner_op(
     input=_lu_gradient,
     outputs=3,
     nondifferentiable=(0,),
     holomorphic=False,
     returns=return_types.linalg_lu,
-    namespace=None,
     saved_names={"P": "out0", "L": "out1", "U": "out2"},
 )
 def linalg_lu(xp: Namespace, input: Array) -> tuple[Array, Array, Array]:
@@ -119,13 +126,12 @@ def _lu_factor_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor) -> T
     return _lu_base_gradient(m, for_l, for_u, lower, upper, P)
 
 
-@op(
+@inner_op(
     input=_lu_factor_gradient,
     outputs=3,
     nondifferentiable=(1, 2),
     holomorphic=False,
     returns=return_types.linalg_lu_factor_ex,
-    namespace=None,
     saved_names={"LU": "out0", "pivots": "out1"},
 )
 def linalg_lu_factor_ex(xp: Namespace, input: Array) -> tuple[Array, Array, Array]:
@@ -158,13 +164,12 @@ def _zeros_of(xp: Namespace, input: Array, shape: tuple[int, ...]) -> Array:
     return xp.zeros(shape, input.dtype)
 
 
-@op(
+@inner_op(
     LU_data=_unpack_gradient,
     outputs=3,
     nondifferentiable=(0,),
     holomorphic=False,
     returns=return_types.lu_unpack,
-    namespace=None,
 )
 def lu_unpack(
     xp: Namespace,

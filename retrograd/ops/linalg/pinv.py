@@ -13,7 +13,7 @@ from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_matrix, mH, places, require
 from retrograd.ops.linalg.products import type_name
 from retrograd.ops.linalg.spectral import singular_values, symmetric_eigenvalues
-from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, linalg_function
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -43,10 +43,9 @@ def pinv_gradient(m: Table, g: Tensor, input: Tensor, pinv: Tensor) -> Tensor:
     )
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, out: pinv_gradient(m, g, input, out),
     holomorphic=False,
-    namespace=None,
     aten="linalg_pinv.atol_rtol_tensor",
 )
 def linalg_pinv(xp: Namespace, input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -205,14 +204,13 @@ def _precision(array: Any) -> float:
     return float(dtypes.finfo(kind).eps) * int(max(array.shape[-2:]))
 
 
-@op(
+@inner_op(
     gradients=_lstsq_gradient,
     differentiable=("input", "other"),
     outputs=4,
     nondifferentiable=(2, 3),
     holomorphic=False,
     returns=return_types.linalg_lstsq,
-    namespace=None,
     autocast="float32",
     saved_names={"b": "other", "solution": "out0"},
 )

@@ -10,7 +10,7 @@ from retrograd.backend import backend_of
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_kernel, matrices, mH, require
-from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, linalg_function
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -68,12 +68,11 @@ def _tall_qr_gradient(
     return m.linalg_solve_triangular(mH(m, r), total, False, False, False)
 
 
-@op(
+@inner_op(
     input=_qr_gradient,
     outputs=2,
     holomorphic=False,
     returns=return_types.linalg_qr,
-    namespace=None,
     autocast="float32",
     saved_names={"Q": "out0", "R": "out1"},
 )
@@ -144,11 +143,10 @@ def _qr(
 # --------------------------------------------------------------------------------- reflections
 
 
-@op(
+@inner_op(
     outputs=2,
     input=lambda m, g, input_shape: _no_geqrf_gradient(),
     returns=return_types.geqrf,
-    namespace=None,
     autocast="float32",
 )
 def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:

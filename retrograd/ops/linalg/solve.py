@@ -28,7 +28,7 @@ from retrograd.ops.linalg.matrices import (
     require,
 )
 from retrograd.ops.linalg.products import type_name
-from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -59,7 +59,7 @@ def _square_samples(*others: Sample) -> list[Sample]:
 # ------------------------------------------------------------------------------------- inverse
 
 
-@op(
+@inner_op(
     input=lambda m, g, out0: (
         None if g[0] is None else m.neg(m.matmul(mH(m, out0), m.matmul(g[0], mH(m, out0))))
     ),
@@ -67,7 +67,6 @@ def _square_samples(*others: Sample) -> list[Sample]:
     nondifferentiable=(1,),
     holomorphic=False,
     returns=return_types.linalg_inv_ex,
-    namespace=None,
     autocast="float32",
     saved_names={"inverse": "out0"},
 )
@@ -160,9 +159,8 @@ def _one_cofactors(xp: Namespace, matrix: Array) -> Array:
         return _cofactors_of_singular(xp, matrix)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input: m.mul(column(m, column(m, g)), m._cofactors(input)),
-    namespace=None,
     aten="_linalg_det",
     saved_names={"A": "input"},
 )
@@ -212,12 +210,11 @@ def _slogdet_gradient(
     return m.mul(column(m, column(m, total)), mH(m, m.linalg_inv_ex(input)[0]))
 
 
-@op(
+@inner_op(
     input=_slogdet_gradient,
     outputs=2,
     holomorphic=False,
     returns=return_types.linalg_slogdet,
-    namespace=None,
     aten="_linalg_slogdet",
     saved_names={"A": "input", "sign": "out0"},
 )
@@ -290,14 +287,13 @@ def _solve_gradient(
     return for_a, m.squeeze(for_b, -1) if vector else for_b
 
 
-@op(
+@inner_op(
     gradients=_solve_gradient,
     differentiable=("A", "B"),
     outputs=2,
     nondifferentiable=(1,),
     holomorphic=False,
     returns=return_types.linalg_solve_ex,
-    namespace=None,
     aten="_linalg_solve_ex",
     saved_names={"result": "out0"},
 )
@@ -471,11 +467,10 @@ def _triangular_gradient(
     return for_a, for_b
 
 
-@op(
+@inner_op(
     gradients=_triangular_gradient,
     differentiable=("A", "B"),
     holomorphic=False,
-    namespace=None,
     saved_names={"self": "A"},
 )
 def linalg_solve_triangular(

@@ -20,7 +20,7 @@ from retrograd.ops.linalg.matrices import (
     require,
     row,
 )
-from retrograd.ops.registry import RECORDED, Table, composite, linalg_function, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, linalg_function, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -132,12 +132,11 @@ def _svd_failure() -> Exception:
     )
 
 
-@op(
+@inner_op(
     input=_svd_gradient,
     outputs=3,
     holomorphic=False,
     returns=return_types.linalg_svd,
-    namespace=None,
     autocast="float32",
     aten="_linalg_svd",
     saved_names={"U": "out0", "S": "out1", "Vh": "out2"},
@@ -295,12 +294,11 @@ def _no_convergence(name: str) -> Exception:
     )
 
 
-@op(
+@inner_op(
     input=_eigh_gradient,
     outputs=2,
     holomorphic=False,
     returns=return_types.linalg_eigh,
-    namespace=None,
     autocast="float32",
     aten="_linalg_eigh",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
@@ -400,12 +398,11 @@ def _eig_gradient(m: Table, g: Gradients, out0: Tensor, out1: Tensor) -> Tensor 
     return m.linalg_solve_ex(adjoint, m.matmul(inner, adjoint), True)[0]
 
 
-@op(
+@inner_op(
     input=_eig_gradient,
     outputs=2,
     holomorphic=False,
     returns=return_types.linalg_eig,
-    namespace=None,
     autocast="float32",
     saved_names={"eigenvalues": "out0", "eigenvectors": "out1"},
 )

@@ -19,8 +19,8 @@ from retrograd.ops.registry import (
     composite,
     function_only,
     functional,
+    inner_op,
     linalg_function,
-    op,
     table_entry,
 )
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -263,12 +263,11 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
         )
 
 
-@op(
+@inner_op(
     input=lambda m, g, other, dim: m.linalg_cross(other, g, dim=dim),
     other=lambda m, g, input, dim: m.linalg_cross(g, input, dim=dim),
     check=_check_cross,
     out="structured",
-    namespace=None,
     forward="multilinear",
 )
 def linalg_cross(xp: Namespace, input: Array, other: Array, *, dim: int = -1) -> Array:

@@ -8,7 +8,7 @@ from retrograd import dtypes, samples
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.neural.operand_checks import floating_only
-from retrograd.ops.registry import RECORDED, Table, attach, functional, inplace_twin, op
+from retrograd.ops.registry import RECORDED, Table, attach, functional, inner_op, inplace_twin, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -119,12 +119,7 @@ def _threshold_rule(m: Table, g: Tensor, input: Tensor, threshold: float) -> Ten
     return m._threshold_gradient(g, input, threshold)
 
 
-@op(
-    input=_threshold_rule,
-    check=_check_threshold,
-    namespace=None,
-    elementwise=True,
-)
+@inner_op(input=_threshold_rule, check=_check_threshold, elementwise=True)
 def threshold(xp: Namespace, input: Array, threshold: float, value: float) -> Array:
     """`input` where it is above the threshold, else `value`."""
     return _threshold_kernel(xp, input, threshold, value)
@@ -193,11 +188,10 @@ def _check_hardtanh(input: Array, min_val: float, max_val: float) -> None:
         as_element(limit, dtypes.from_numpy_dtype(input.dtype))
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, min_val, max_val: m._hardtanh_gradient(g, input, min_val, max_val),
     check=_check_hardtanh,
     inplace=True,
-    namespace=None,
     elementwise=True,
 )
 def hardtanh(xp: Namespace, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
@@ -329,11 +323,10 @@ def _hardswish_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     return xp.keep_where(rising, xp.logical_not(input <= -3))
 
 
-@op(
+@inner_op(
     input=lambda m, g, input: m._hardswish_gradient(g, input),
     check=floating_only("hardswish_cpu"),
     inplace=True,
-    namespace=None,
     elementwise=True,
 )
 def hardswish(xp: Namespace, input: Array) -> Array:
@@ -365,11 +358,10 @@ def _hardsigmoid_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     return xp.keep_where(xp.multiply(grad, _SIXTH), inside)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input: m._hardsigmoid_gradient(g, input),
     check=floating_only("hardsigmoid_cpu"),
     inplace=True,
-    namespace=None,
     elementwise=True,
 )
 def hardsigmoid(xp: Namespace, input: Array) -> Array:

@@ -18,7 +18,7 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import common_shape, floating_only, no_gradient
-from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -81,7 +81,7 @@ def _binary_cross_entropy_gradient(
     return xp.divide(slopes, max(slopes.size, 1)) if reduction == MEAN else slopes
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, target, weight, reduction: m._binary_cross_entropy_gradient(
         g, input, target, weight, reduction
     ),
@@ -89,7 +89,6 @@ def _binary_cross_entropy_gradient(
         m, m.mul(g, m.neg(m.logit(input))), weight, reduction, input.shape
     ),
     check=floating_only("binary_cross_entropy"),
-    namespace=None,
     autocast="float32",
 )
 def binary_cross_entropy(
@@ -223,11 +222,10 @@ def _logit_target_slopes(
     return _finished(m, slopes, weight, reduction, input.shape)
 
 
-@op(
+@inner_op(
     input=_logit_slopes,
     target=_logit_target_slopes,
     check=floating_only("log_sigmoid_cpu"),
-    namespace=None,
     autocast="float32",
 )
 def binary_cross_entropy_with_logits(
@@ -452,13 +450,7 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
         raise errors.unsupported("soft_margin_loss of complex numbers")
 
 
-@op(
-    input=_margin_slopes,
-    promote=True,
-    check=_check_margin,
-    namespace=None,
-    autocast="float32",
-)
+@inner_op(input=_margin_slopes, promote=True, check=_check_margin, autocast="float32")
 def soft_margin_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
     """``log(1 + exp(-target * input))``."""
     losses = xp.log1p(xp.exp(xp.negative(xp.multiply(target, input))))

@@ -23,7 +23,7 @@ from retrograd.ops.neural.convolution_checks import (
     expanded,
 )
 from retrograd.ops.neural.windows import Sizes, also_in_torch, spread, window_option
-from retrograd.ops.registry import RECORDED, Table, functional, op
+from retrograd.ops.registry import RECORDED, Table, functional, inner_op, op
 from retrograd.ops.sizes import Shape, as_integer
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -74,13 +74,12 @@ def _bias_rule(m: Table, g: Tensor, stride: Sizes) -> Tensor:
 # ----------------------------------------------------------------------------------------- ops
 
 
-@op(
+@inner_op(
     input=_input_rule,
     weight=_weight_rule,
     bias=_bias_rule,
     saved_names={"input": "input", "self": ""},  # PyTorch's own name here is `input`
     check=check_types,
-    namespace=None,
 )
 def convolution(
     xp: Namespace,

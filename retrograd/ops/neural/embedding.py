@@ -18,7 +18,7 @@ from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
 from retrograd.ops.kinds import Array, Gradients, Namespace, operand
 from retrograd.ops.reduction.norms import vector_norm_of
-from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -109,12 +109,11 @@ def _embedding_rows(xp: Namespace, weight: Array, indices: Array, padding_idx: i
     return rows
 
 
-@op(
+@inner_op(
     weight=lambda m, g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         m._embedding_gradient(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
     half="move",
-    namespace=None,
     forward="linear",
 )
 def embedding(

@@ -13,7 +13,7 @@ from retrograd.engine.saved_names import size_of
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.windows import Sizes, also_in_torch, refuse_types, sizes_text
-from retrograd.ops.registry import RECORDED, functional, op
+from retrograd.ops.registry import RECORDED, functional, inner_op, op
 from retrograd.ops.sizes import as_integer, as_integers, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -28,13 +28,12 @@ def _check_columns(kernel: str, input: Array) -> None:
     refuse_types(kernel, input, lambda kind: kind.category != dtypes.INTEGER)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, kernel_size, dilation, padding, stride: m.col2im(
         g, input_shape[-2:], kernel_size, dilation, padding, stride
     ),
     images=4,
     moves=True,
-    namespace=None,
     check=lambda input, *options: _check_columns("im2col_out_cpu", input),
     saved_names={
         "self_sym_argsize_minus_1": size_of("self", -1),
@@ -50,13 +49,12 @@ def im2col(
     return columns if input.ndim == 4 else columns[0]
 
 
-@op(
+@inner_op(
     input=lambda m, g, kernel_size, dilation, padding, stride: m.im2col(
         g, kernel_size, dilation, padding, stride
     ),
     images=3,
     holomorphic=False,
-    namespace=None,
     check=lambda input, *options: _check_columns("col2im_out_cpu", input),
     forward="linear",
 )

@@ -18,6 +18,7 @@ from retrograd.ops.registry import (
     composite,
     function_only,
     functional,
+    inner_op,
     inplace_twin,
     op,
 )
@@ -50,10 +51,9 @@ def _leaky_kernel(xp: Namespace, input: Array, negative_slope: float) -> Array:
     return xp.where(input > 0, input, scaled)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, negative_slope: m._leaky_relu_gradient(g, input, negative_slope),
     check=floating_only("leaky_relu_cpu"),
-    namespace=None,
     elementwise=True,
 )
 def leaky_relu(xp: Namespace, input: Array, negative_slope: float = 0.01) -> Array:

@@ -17,7 +17,7 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import common_shape, floating_only
-from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, inner_op, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -128,12 +128,11 @@ def _mse_loss_gradient(
     return xp.multiply(result, factor)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, target, reduction: m._mse_loss_gradient(g, input, target, reduction),
     target=lambda m, g, input, target, reduction: m._mse_loss_gradient(g, target, input, reduction),
     promote=True,
     check=floating_only("mse_cpu"),
-    namespace=None,
     autocast="float32",
 )
 def mse_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
@@ -268,7 +267,7 @@ def _smooth_l1_loss_gradient(
     return _mean_of(xp, xp.divide(slope, beta), grad, reduction)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, target, reduction, beta: m._smooth_l1_loss_gradient(
         g, input, target, reduction, beta
     ),
@@ -277,7 +276,6 @@ def _smooth_l1_loss_gradient(
     ),
     promote=True,
     check=floating_only("smooth_l1_cpu"),
-    namespace=None,
     autocast="float32",
 )
 def smooth_l1_loss(
@@ -340,7 +338,7 @@ def _huber_loss_gradient(
     return _mean_of(xp, _clipped_slope(xp, input, target, delta), grad, reduction)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, target, reduction, delta: m._huber_loss_gradient(
         g, input, target, reduction, delta
     ),
@@ -348,7 +346,6 @@ def _huber_loss_gradient(
         g, target, input, reduction, delta
     ),
     check=floating_only("huber_cpu"),
-    namespace=None,
     autocast="float32",
 )
 def huber_loss(xp: Namespace, input: Array, target: Array, reduction: int, delta: float) -> Array:

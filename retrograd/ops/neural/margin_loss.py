@@ -18,7 +18,15 @@ from retrograd.ops.neural.loss_reduction import (
     reduction_code,
 )
 from retrograd.ops.neural.operand_checks import no_gradient
-from retrograd.ops.registry import RECORDED, Table, composite, function_only, functional, op
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    composite,
+    function_only,
+    functional,
+    inner_op,
+    op,
+)
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -338,11 +346,7 @@ def _margins(m: Table, g: Tensor, input: Tensor, target: Tensor, weight: Tensor,
     return m.reshape(result, shape)
 
 
-@op(
-    input=_margins,
-    namespace=None,
-    autocast="float32",
-)
+@inner_op(input=_margins, autocast="float32")
 def multi_margin_loss(
     xp: Namespace,
     input: Array,
@@ -491,12 +495,7 @@ def _label_rule(m: Table, g: Tensor, input: Tensor, target: Tensor, reduction: i
     return m.mul(slopes, g)
 
 
-@op(
-    input=_label_rule,
-    namespace=None,
-    autocast="float32",
-    aten="multilabel_margin_loss_forward",
-)
+@inner_op(input=_label_rule, autocast="float32", aten="multilabel_margin_loss_forward")
 def multilabel_margin_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Array:
     """Sums over pairs of a named and another class of how far the other comes near."""
     scores = _rows(input)

@@ -15,6 +15,7 @@ from retrograd.ops.registry import (
     attach,
     function_only,
     functional,
+    inner_op,
     inplace_twin,
     op,
     table_entry,
@@ -152,11 +153,10 @@ table_entry("_silu_gradient", _silu_gradient, _recorded_silu_gradient)
 compiled_first("_silu_gradient", "silu_gradient")
 
 
-@op(
+@inner_op(
     input=lambda m, g, input: m._silu_gradient(g, input),
     check=floating_only("silu_cpu", complex_too=True),
     inplace=True,
-    namespace=None,
     elementwise=True,
 )
 def silu(xp: Namespace, input: Array) -> Array:
@@ -191,13 +191,7 @@ def _mish_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
     return g * (bounded + input * m.sigmoid(input) * (1 - bounded * bounded))
 
 
-@op(
-    input=_mish_rule,
-    check=floating_only("mish_cpu"),
-    inplace=True,
-    namespace=None,
-    elementwise=True,
-)
+@inner_op(input=_mish_rule, check=floating_only("mish_cpu"), inplace=True, elementwise=True)
 def mish(xp: Namespace, input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     result = xp.softplus(input)
@@ -361,12 +355,7 @@ def _elu_rule_of_result(
     return m._elu_gradient(g, out, alpha, scale, input_scale, True)
 
 
-@op(
-    input=_elu_rule,
-    check=floating_only("elu_cpu"),
-    namespace=None,
-    elementwise=True,
-)
+@inner_op(input=_elu_rule, check=floating_only("elu_cpu"), elementwise=True)
 def elu(
     xp: Namespace, input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> Array:
@@ -393,10 +382,9 @@ def _inverse(alpha: float) -> float:
     return 1.0 / float(dtypes.F32.type(alpha))
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, alpha: _elu_rule(m, g, input, alpha, 1.0, _inverse(alpha)),
     check=floating_only("elu_cpu"),
-    namespace=None,
     elementwise=True,
 )
 def celu(xp: Namespace, input: Array, alpha: float = 1.0) -> Array:
@@ -500,7 +488,7 @@ def _glu_rule(m: Table, g: Tensor, input: Tensor, dim: int) -> Tensor:
     return m.cat([through, through * m.narrow(input, dim, 0, half) * (1 - gate)], dim)
 
 
-@op(input=_glu_rule, check=floating_only("glu_cpu"), namespace=None)
+@inner_op(input=_glu_rule, check=floating_only("glu_cpu"))
 def glu(xp: Namespace, input: Array, dim: int) -> Array:
     """The first half along `dim` times the sigmoid of the second."""
     first, second = xp.split(input, 2, axis=dim)

@@ -10,7 +10,7 @@ from retrograd.backend.cpu_rows import compiled_first
 from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, functional, op
+from retrograd.ops.registry import RECORDED, composite, functional, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -69,9 +69,8 @@ def _softmax_gradient(xp: Namespace, grad: Array, output: Array, dim: int) -> Ar
     return xp.subtract(result, xp.multiply(output, total))
 
 
-@op(
+@inner_op(
     input=lambda m, g, out, dim: m._softmax_gradient(g, out, dim),
-    namespace=None,
     check=_check("softmax"),
     forward=lambda m, tangents, out, dim: m._softmax_gradient(tangents[0], out, dim),
     aten="_softmax",
@@ -106,9 +105,8 @@ def _log_softmax_gradient(xp: Namespace, grad: Array, output: Array, dim: int) -
     return xp.subtract(grad, xp.multiply(result, total))
 
 
-@op(
+@inner_op(
     input=lambda m, g, out, dim: m._log_softmax_gradient(g, out, dim),
-    namespace=None,
     check=_check("log_softmax"),
     forward=lambda m, tangents, out, dim: m.sub(
         tangents[0], m.sum(m.mul(m.exp(out), tangents[0]), dim, True)

@@ -10,7 +10,7 @@ from retrograd import dtypes, return_types, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import check_keepdim
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -146,7 +146,7 @@ def _min_all(xp: Namespace, input: Array) -> Array:
     return xp.min(input, axis=None)
 
 
-@op(
+@inner_op(
     input=lambda m, g, out1, input_shape, dim, keepdim: scatter_selected(
         m, g[0], out1, input_shape, dim, keepdim
     ),
@@ -154,7 +154,6 @@ def _min_all(xp: Namespace, input: Array) -> Array:
     nondifferentiable=(1,),
     returns=return_types.max,
     out=True,
-    namespace=None,
     saved_names={"indices": "out1"},
     aten="max.dim",
 )
@@ -167,7 +166,7 @@ def max(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[A
     return xp.max(input, axis, keepdims=keepdim), xp.argmax(input, axis, keepdims=keepdim)
 
 
-@op(
+@inner_op(
     input=lambda m, g, out1, input_shape, dim, keepdim: scatter_selected(
         m, g[0], out1, input_shape, dim, keepdim
     ),
@@ -175,7 +174,6 @@ def max(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[A
     nondifferentiable=(1,),
     returns=return_types.min,
     out=True,
-    namespace=None,
     saved_names={"indices": "out1"},
     aten="min.dim",
 )

@@ -12,7 +12,7 @@ from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
-from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, function_only, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, function_only, inner_op, op
 from retrograd.samples import COMPLEX, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -127,12 +127,11 @@ def _check_identity(
             )
 
 
-@op(
+@inner_op(
     input=_restored_norm_gradient,
     forward="reduction",
     holomorphic=False,
     out="structured",
-    namespace=None,
     saved_names={"dim": ("dim",)},
 )
 def linalg_vector_norm(

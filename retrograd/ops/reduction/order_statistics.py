@@ -18,7 +18,7 @@ from retrograd.ops.reduction.extremes import (
 )
 from retrograd.ops.reduction.reduce import check_keepdim
 from retrograd.ops.reduction.sorting import order_along
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor
@@ -91,7 +91,7 @@ def _nanmedian_all(xp: Namespace, input: Array) -> Array:
     return _median_of_all("nanmedian", xp, input)
 
 
-@op(
+@inner_op(
     input=lambda m, g, out1, input_shape, dim, keepdim: scatter_selected(
         m, g[0], out1, input_shape, dim, keepdim
     ),
@@ -99,7 +99,6 @@ def _nanmedian_all(xp: Namespace, input: Array) -> Array:
     nondifferentiable=(1,),
     returns=return_types.median,
     out=True,
-    namespace=None,
     node_name="MedianBackward1",
     saved_names={"indices": "out1"},
     aten="median.dim",
@@ -109,7 +108,7 @@ def median(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tupl
     return _median_along("median", xp, input, dim, keepdim)
 
 
-@op(
+@inner_op(
     input=lambda m, g, out1, input_shape, dim, keepdim: scatter_selected(
         m, g[0], out1, input_shape, dim, keepdim
     ),
@@ -117,7 +116,6 @@ def median(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tupl
     nondifferentiable=(1,),
     returns=return_types.nanmedian,
     out=True,
-    namespace=None,
     node_name="NanmedianBackward1",
     saved_names={"indices": "out1"},
     aten="nanmedian.dim",

@@ -11,7 +11,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
-from retrograd.ops.registry import RECORDED, Table, composite, method_only, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
@@ -122,13 +122,12 @@ def _sum_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) -> 
     return cast_total(xp.sum_all(cast_summands(input, dtype)), dtype)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dim, keepdim: m.expand(
         restore_dims(m, g, input_shape, dim, keepdim), input_shape
     ),
     node_name="SumBackward1",
     out=True,
-    namespace=None,
     forward="linear",
     aten="sum.dim_IntList",
     saved_names={"dim": ("dim",)},
@@ -211,10 +210,9 @@ def checked_dims(function: str, dim: Any, keepdim: bool = False) -> Any:
     raise errors.invalid_combination(function, [dim])
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape: m.expand(g, input_shape),
     node_name="SumBackward1",
-    namespace=None,
     forward="linear",
 )
 def sum_to_size(xp: Namespace, input: Array, size: tuple[int, ...]) -> Array:
@@ -326,11 +324,10 @@ def _mean_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) ->
     return cast_total(xp.divide(total, input.size), dtype)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dim, keepdim: spread_mean(m, g, input_shape, dim, keepdim),
     node_name="MeanBackward1",
     out=True,
-    namespace=None,
     forward="linear",
     aten="mean.dim",
     saved_names={"dim": ("dim",)},
@@ -460,11 +457,10 @@ def _prod_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) ->
     return cast_total(total, dtype)
 
 
-@op(
+@inner_op(
     input=_product_gradient_along,
     node_name="ProdBackward1",
     out=True,
-    namespace=None,
     forward="reduction",
     autocast="float32",
     aten="prod.dim_int",

@@ -9,7 +9,7 @@ from retrograd import dtypes, return_types
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import scatter_selected
-from retrograd.ops.registry import RECORDED, Table, composite, op
+from retrograd.ops.registry import RECORDED, Table, composite, inner_op, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -59,13 +59,12 @@ def _sort_rule(
     return scatter_selected(m, g[0], out1, input_shape, dim, True)
 
 
-@op(
+@inner_op(
     input=_sort_rule,
     outputs=2,
     nondifferentiable=(1,),
     returns=return_types.sort,
     out=True,
-    namespace=None,
     saved_names={"indices": "out1"},
 )
 def sort(

@@ -11,7 +11,7 @@ from retrograd import dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
-from retrograd.ops.registry import RECORDED, Table, composite, function_only, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, inner_op
 from retrograd.samples import COMPLEX, Sample, T
 from retrograd.tensor import Tensor
 
@@ -70,12 +70,11 @@ def _variance(
     return variance, mean if keepdim else xp.squeeze(mean, axes)
 
 
-@op(
+@inner_op(
     input=_variance_gradient,
     forward="reduction",
     holomorphic=False,
     out=True,
-    namespace=None,
     aten="var.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -84,12 +83,11 @@ def var(xp: Namespace, input: Array, dim: Ints | None, correction: float, keepdi
     return _variance(xp, input, dim, correction, keepdim)[0]
 
 
-@op(
+@inner_op(
     input=_deviation_gradient,
     forward="reduction",
     holomorphic=False,
     out=True,
-    namespace=None,
     aten="std.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -113,7 +111,7 @@ def _with_mean_gradient(
     return parts[0] if len(parts) == 1 else m.add(*parts)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, dim, correction, keepdim: _with_mean_gradient(
         m,
         g,
@@ -124,7 +122,6 @@ def _with_mean_gradient(
     ),
     holomorphic=False,
     outputs=2,
-    namespace=None,
     aten="var_mean.correction",
     saved_names={"dim": ("dim",)},
 )
@@ -135,7 +132,7 @@ def var_mean(
     return _variance(xp, input, dim, correction, keepdim)
 
 
-@op(
+@inner_op(
     input=lambda m, g, input, out0, dim, correction, keepdim: _with_mean_gradient(
         m,
         g,
@@ -146,7 +143,6 @@ def var_mean(
     ),
     holomorphic=False,
     outputs=2,
-    namespace=None,
     saved_names={"result0": "out0", "dim": ("dim",)},
     aten="std_mean.correction",
 )

@@ -9,7 +9,7 @@ from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
-from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
+from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
@@ -19,11 +19,7 @@ from retrograd.tensor.size import Size
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 
 
-@op(
-    input=lambda m, g, input_shape: m.sum_to_size(g, input_shape),
-    view="always",
-    namespace=None,
-)
+@inner_op(input=lambda m, g, input_shape: m.sum_to_size(g, input_shape), view="always")
 def expand(xp: Namespace, input: Array, size: Shape) -> Array:
     """A view with size-one dimensions repeated; `size` is complete (no -1)."""
     shape, strides = input.shape, input.strides

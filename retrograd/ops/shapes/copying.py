@@ -22,7 +22,16 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.making.memory import array_like, in_format
-from retrograd.ops.registry import OPS, RECORDED, attach, composite, function_only, method_only, op
+from retrograd.ops.registry import (
+    OPS,
+    RECORDED,
+    attach,
+    composite,
+    function_only,
+    inner_op,
+    method_only,
+    op,
+)
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -32,13 +41,8 @@ if TYPE_CHECKING:
     from retrograd.backend.device import Backend
 
 
-@op(
-    input=lambda m, g: g,
-    half="move",
-    namespace=None,
-    forward="linear",
-    elementwise=True,
-    leaves_inference=True,
+@inner_op(
+    input=lambda m, g: g, half="move", forward="linear", elementwise=True, leaves_inference=True
 )
 def clone(xp: Namespace, input: Array) -> Array:
     """A copy in the same memory order."""
@@ -351,13 +355,13 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
 # --------------------------------------------------------------------------------------- likes
 
 
-@op(half="move", namespace=None, elementwise=True)
+@inner_op(half="move", elementwise=True)
 def zeros_like(xp: Namespace, input: Array) -> Array:
     """Zeros in the shape, dtype and memory order of `input` (the op; creation has the function)."""
     return xp.zeros_like(input)
 
 
-@op(half="move", namespace=None, elementwise=True)
+@inner_op(half="move", elementwise=True)
 def ones_like(xp: Namespace, input: Array) -> Array:
     """Ones in the shape, dtype and memory order of `input`."""
     return xp.ones_like(input)

@@ -8,7 +8,7 @@ from retrograd import core
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
+from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only, op
 from retrograd.ops.sizes import Shape, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
@@ -76,11 +76,7 @@ def _inverse(dims: Shape) -> Shape:
     return tuple(found)
 
 
-@op(
-    input=lambda m, g, dims: m.permute(g, _inverse(dims)),
-    view="always",
-    namespace=None,
-)
+@inner_op(input=lambda m, g, dims: m.permute(g, _inverse(dims)), view="always")
 def permute(xp: Namespace, input: Array, dims: Shape) -> Array:
     """A view with the dimensions in another order (dims: none negative)."""
     return input.transpose(dims)

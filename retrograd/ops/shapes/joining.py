@@ -18,6 +18,7 @@ from retrograd.ops.registry import (
     Table,
     composite,
     function_only,
+    inner_op,
     method_only,
     op,
 )
@@ -371,10 +372,9 @@ def _repeat_gradient(m: Table, g: Tensor, shape: Shape, repeats: Shape) -> Tenso
     return m.sum(m.reshape(g, tuple(split)), tuple(copies), False) if copies else g
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, repeats: _repeat_gradient(m, g, input_shape, repeats),
     moves=True,
-    namespace=None,
 )
 def repeat(xp: Namespace, input: Array, repeats: Shape) -> Array:
     """Copies of the tensor along its dimensions; new dimensions come first."""

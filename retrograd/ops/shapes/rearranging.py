@@ -9,7 +9,7 @@ from retrograd import dtypes
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
-from retrograd.ops.registry import RECORDED, composite, function_only, method_only, op
+from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only, op
 from retrograd.ops.shapes.regions import diagonal_dims
 from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -26,11 +26,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 # -------------------------------------------------------------------------------- flip, rotate
 
 
-@op(
-    input=lambda m, g, dims: m.flip(g, dims),
-    moves=True,
-    namespace=None,
-)
+@inner_op(input=lambda m, g, dims: m.flip(g, dims), moves=True)
 def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
     axes = wrap_dims(dims, input.ndim) if len(dims) else ()
@@ -108,10 +104,8 @@ def rot90(xp: Namespace, input: Array, k: int = 1, dims: Sequence[int] = (0, 1))
     return xp.array(xp.rot90(input, k, (first, second)), order="C")
 
 
-@op(
-    input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims),
-    moves=True,
-    namespace=None,
+@inner_op(
+    input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims), moves=True
 )
 def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""

@@ -11,7 +11,7 @@ import builtins
 
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.kinds import Array, Index, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, op, table_entry
+from retrograd.ops.registry import RECORDED, composite, inner_op, op, table_entry
 from retrograd.ops.sizes import Shape, as_integer, require_tensor
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -30,10 +30,9 @@ def _zeros(xp: Namespace, input: Array, shape: Shape) -> Array:
 # ------------------------------------------------------------------------------------- select
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dim, index: m._select_gradient(g, input_shape, dim, index),
     view="always",
-    namespace=None,
     aten="select.int",
 )
 def select(xp: Namespace, input: Array, dim: int, index: int) -> Array:
@@ -85,12 +84,11 @@ def _select(input: Tensor, dim: int, index: int | Tensor) -> Tensor:
 # ------------------------------------------------------------------------------ slice, narrow
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dim, start, stop, step: m._slice_gradient(
         g, input_shape, dim, start, stop, step
     ),
     view="always",
-    namespace=None,
     saved_names={"end": "stop"},
 )
 def slice(
@@ -223,12 +221,11 @@ def _diagonal_gradient(
 # ------------------------------------------------------------------------------------- unfold
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, dimension, size, step: m._unfold_gradient(
         g, input_shape, dimension, size, step
     ),
     view="always",
-    namespace=None,
     methods=("unfold",),
     samples=lambda: [
         Sample(T(7), 0, 3, 1, dtypes=_MOVED),

@@ -19,6 +19,7 @@ from retrograd.ops.registry import (
     Table,
     composite,
     function_only,
+    inner_op,
     method_only,
     op,
     table_entry,
@@ -42,11 +43,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 # ------------------------------------------------------------------------------ view, reshape
 
 
-@op(
-    input=lambda m, g, input_shape: m.reshape(g, input_shape),
-    view="always",
-    namespace=None,
-)
+@inner_op(input=lambda m, g, input_shape: m.reshape(g, input_shape), view="always")
 def view(xp: Namespace, input: Array, size: Shape) -> Array:
     """The elements in another shape (complete: no -1), without a copy."""
     return _viewed(xp, input, size)
@@ -95,11 +92,7 @@ def _contiguous_copy(xp: Namespace, input: Array) -> Array:
     return xp.array(input, order="C")
 
 
-@op(
-    input=lambda m, g: g,
-    view="always",
-    namespace=None,
-)
+@inner_op(input=lambda m, g: g, view="always")
 def alias(xp: Namespace, input: Array) -> Array:
     """A view of all elements as they are."""
     return input.view()

@@ -13,7 +13,7 @@ from retrograd.backend import backend_of
 from retrograd.dtypes import I64
 from retrograd.ops.kinds import Array, DType, Ints, Namespace
 from retrograd.ops.making.memory import address_of
-from retrograd.ops.registry import RECORDED, composite, op
+from retrograd.ops.registry import RECORDED, composite, inner_op, op
 from retrograd.ops.sizes import Shape, as_integers, require_tensor, storage_of
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -47,14 +47,13 @@ def _storage_bytes(array: Array) -> int:
     return int(array.itemsize + sum((size - 1) * stride for size, stride in steps))
 
 
-@op(
+@inner_op(
     input=lambda m, g, input_shape, input_strides, input_dtype, size, stride, shift: (
         m._as_strided_gradient(
             g, input_shape, _in_elements(input_strides, input_dtype), size, stride, shift
         )
     ),
     view="always",
-    namespace=None,
     saved_names={"storage_offset": "shift"},
 )
 def as_strided(xp: Namespace, input: Array, size: Shape, stride: Shape, shift: int) -> Array:
