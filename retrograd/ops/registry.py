@@ -65,13 +65,13 @@ class Op:
     What a declaration may say; nothing of it has to be said:
 
     node_name          the node's name; default `MulBackward0` for `mul`, `EluBackwardBackward0` for
-                       `_elu_gradient`
+                       `_elu_gradient`, and by what PyTorch calls it where that differs
     gradients          one function ``(m, g, needs, ...)`` for all of `differentiable` at once
     check              called with the kernel's arguments before promotion; raises if they are bad
                        (skipped by the fast path, where all dtypes are float32 or float64)
     fast               False: always take the general path (ops that change the dtype)
     samples            a function giving samples for the tests
-    label              the name in messages; default the op's own (private overloads differ)
+    label              the name in messages; default the op's own, of a private one PyTorch's
 
     What kind of function it is:
 
@@ -190,7 +190,12 @@ class Op:
         self.check = check
         self.fast = fast
         self.samples = samples
-        self.label = label or self.name.strip("_")
+        private = self.name.startswith("_")
+        if event is not None:
+            theirs = event.removeprefix("retrograd::")
+        else:
+            theirs = aten.partition(".")[0] if private and isinstance(aten, str) else self.name
+        self.label = label or (theirs if private else self.name).strip("_")
         usual = float_result or ufunc is not None
         self.elementwise = usual if elementwise is None else elementwise
         self.moves = moves or view is not None
@@ -217,7 +222,7 @@ class Op:
         self.aten_inplace = aten_inplace
         self.saved_names = saved_names
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
-        self.node_name = node_name or _node_name(self.label, namespace)
+        self.node_name = node_name or _node_name(label or theirs.strip("_"), namespace)
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
         shown = _parameters(kernel)[1:]
         self.signature = inspect.Signature(shown, __validate_parameters__=False)

@@ -25,9 +25,9 @@ def event_name(op: Op) -> str:
     label = op.label
     if op.event is not None:
         return op.event if "::" in op.event else f"aten::{op.event}"
+    if op.name.startswith("_") and isinstance(op.aten, str):
+        return f"aten::{op.aten.partition('.')[0]}"
     if op.name.startswith("_") and label == op.name.strip("_"):
-        if isinstance(op.aten, str):
-            return f"aten::{op.aten.partition('.')[0]}"
         stem = label.removesuffix("_gradient")
         return f"retrograd::{label}" if stem == label else f"aten::{stem}_backward"
     return f"aten::special_{label}" if op.namespace == "special" else f"aten::{label}"

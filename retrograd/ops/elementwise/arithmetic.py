@@ -134,7 +134,6 @@ def sub(xp: Namespace, input: Operand, other: Operand, *, alpha: complex = 1) ->
     half="steps",
     node_name="RsubBackward1",
     operators=("__rsub__",),
-    label="rsub",
     elementwise=True,
     aten="rsub.Scalar",
 )

@@ -93,7 +93,6 @@ def _check_mode(input: Operand, other: Operand, rounding_mode: str) -> None:
     node_name="DivBackward2",
     inplace="div_",
     out=True,
-    label="div",
     elementwise=True,
     numbers=("wrapped", "alone", "exact"),
     aten="div.Tensor_mode",
@@ -267,7 +266,6 @@ def _remainder_scalar_rule(m: Table, g: Tensor) -> Tensor:
     check=_check_real_number("remainder_cpu"),
     inplace="remainder_",
     out=True,
-    label="remainder",
     elementwise=True,
     aten="remainder.Scalar",
 )
@@ -298,7 +296,6 @@ def remainder(xp: Namespace, input: Array, other: Array) -> Array:
     check=_check_real_number("remainder_cpu"),
     node_name="NotImplemented",
     fast=False,
-    label="remainder",
     elementwise=True,
     aten="remainder.Scalar_Tensor",
 )
@@ -374,7 +371,6 @@ def _reflected_remainder(self: Tensor, other: Tensor | complex) -> Any:
     check=_check_real_number("fmod_cpu"),
     inplace="fmod_",
     out=True,
-    label="fmod",
     elementwise=True,
     aten="fmod.Scalar",
 )

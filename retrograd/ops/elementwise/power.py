@@ -106,7 +106,6 @@ def _number_base_rule(
     half="steps",
     inplace="pow_",
     out=True,
-    label="pow",
     elementwise=True,
     aten="pow.Tensor_Scalar",
     aten_inplace="pow_.Scalar",
@@ -124,7 +123,6 @@ def _pow_number(xp: Namespace, input: Array, exponent: Operand) -> Array:
     node_name="PowBackward1",
     inplace="pow_",
     out=True,
-    label="pow",
     elementwise=True,
     aten="pow.Tensor_Tensor",
     aten_inplace="pow_.Tensor",
@@ -141,7 +139,6 @@ def _pow_tensor(xp: Namespace, input: Array, exponent: Array) -> Array:
     node_name="PowBackward2",
     out=True,
     fast=False,
-    label="pow",
     elementwise=True,
     aten="pow.Scalar",
 )

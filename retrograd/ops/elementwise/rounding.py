@@ -120,7 +120,6 @@ def _check_decimals(input: Array, decimals: int) -> None:
     node_name="RoundBackward1",
     inplace="round_",
     out="elementwise",
-    label="round",
     elementwise=True,
     aten="round.decimals",
 )

@@ -51,7 +51,6 @@ def _same_dtype(xp: Namespace, *values: Operand) -> list[Array]:
     input=lambda m, g, condition: m.where(condition, g, 0),
     other=lambda m, g, condition: m.where(condition, 0, g),
     half="move",
-    label="where",
     out=True,
     forward="elementwise",
     aten="where.self",
@@ -315,7 +314,6 @@ def clamp(
     check=_check_clamp,
     inplace="clamp_",
     out=True,
-    label="clamp",
     elementwise=True,
     aten="clamp.Tensor",
 )
@@ -418,7 +416,6 @@ def _clamp_min_number(xp: Namespace, input: Array, min: Operand) -> Array:
     node_name="ClampMinBackward1",
     inplace="clamp_min_",
     out=True,
-    label="clamp_min",
     elementwise=True,
     aten="clamp_min.Tensor",
 )
@@ -447,7 +444,6 @@ def _clamp_max_number(xp: Namespace, input: Array, max: Operand) -> Array:
     node_name="ClampMaxBackward1",
     inplace="clamp_max_",
     out=True,
-    label="clamp_max",
     elementwise=True,
     aten="clamp_max.Tensor",
 )

@@ -145,7 +145,6 @@ def _check_copysign(input: Operand, other: Operand) -> None:
     float_result=True,
     check=_check_copysign,
     inplace="copysign_",
-    label="copysign",
     forward="elementwise",
     aten="copysign.Tensor",
 )
@@ -160,7 +159,6 @@ def _copysign_tensor(xp: Namespace, input: Array, other: Array) -> Array:
     check=_check_copysign,
     node_name="CopysignBackward1",
     inplace="copysign_",
-    label="copysign",
     forward="elementwise",
     aten="copysign.Scalar",
 )

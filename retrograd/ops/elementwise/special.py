@@ -313,7 +313,6 @@ def xlogy(xp: Namespace, input: Operand, other: Operand) -> Array:
     half="steps",
     node_name="XlogyBackward1",
     fast=False,
-    label="xlogy",
     aten="xlogy.Scalar_Self",
 )
 def _xlogy_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -334,7 +333,6 @@ def _xlogy_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> Ten
     node_name="XlogyBackward2",
     inplace="xlogy_",
     fast=False,
-    label="xlogy",
     aten="xlogy.Scalar_Other",
 )
 def _xlogy_number_other(xp: Namespace, input: Array, other: Operand) -> Array:
@@ -390,7 +388,6 @@ def xlogy_(self: Tensor, other: Tensor | complex) -> Tensor:
     float_result=True,
     check=check_real("xlog1py_cpu"),
     half="steps",
-    node_name="SpecialXlog1PyBackward0",
     event="special_xlog1py",
 )
 def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:
@@ -405,7 +402,6 @@ def xlog1py(xp: Namespace, input: Operand, other: Operand) -> Array:
     half="steps",
     node_name="SpecialXlog1PyBackward1",
     fast=False,
-    label="special_xlog1py",
     aten="special_xlog1py.self_scalar",
 )
 def _xlog1py_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -425,7 +421,6 @@ def _xlog1py_number_rule(m: Table, g: Tensor, input: Tensor, other: Tensor) -> T
     half="steps",
     node_name="SpecialXlog1PyBackward2",
     fast=False,
-    label="special_xlog1py",
     aten="special_xlog1py.other_scalar",
 )
 def _xlog1py_number_other(xp: Namespace, input: Array, other: Operand) -> Array:

@@ -235,7 +235,6 @@ def _check_zeta(input: Operand, other: Operand) -> None:
     other=_zeta_rule,
     float_result=True,
     check=_check_zeta,
-    node_name="SpecialZetaBackward0",
     event="special_zeta",
 )
 def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:
@@ -249,7 +248,6 @@ def zeta(xp: Namespace, input: Operand, other: Operand) -> Array:
     check=_check_zeta,
     node_name="SpecialZetaBackward1",
     fast=False,
-    label="special_zeta",
     aten="special_zeta.self_scalar",
 )
 def _zeta_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
@@ -262,7 +260,6 @@ def _zeta_number_input(xp: Namespace, input: Operand, other: Array) -> Array:
     check=_check_zeta,
     node_name="SpecialZetaBackward2",
     fast=False,
-    label="special_zeta",
     aten="special_zeta.other_scalar",
 )
 def _zeta_number_other(xp: Namespace, input: Array, other: Operand) -> Array:

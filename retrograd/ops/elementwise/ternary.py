@@ -154,7 +154,6 @@ def _check_lerp(input: Array, end: Array, weight: Operand) -> None:
     check=_check_lerp,
     inplace="lerp_",
     out="elementwise",
-    label="lerp",
     elementwise=True,
     aten="lerp.Scalar",
 )

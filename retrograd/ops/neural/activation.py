@@ -39,7 +39,6 @@ def shapes(*options: Any, integers: bool = True, **named: Any) -> list[Sample]:
 @op(
     grad=lambda m, g, output: m._relu_gradient(g, output),
     output=lambda m, g: m.zeros_like(g),
-    node_name="ThresholdBackwardBackward0",
     saved_names={"self": "output"},
     elementwise=True,
     aten="threshold_backward",

@@ -122,7 +122,6 @@ def _keep_not_positive(xp: Namespace, grad: Array, input: Array) -> Array:
     grad=lambda m, g, input, weight: m._prelu_gradient(g, input, weight),
     input=lambda m, g: m.zeros_like(g),
     weight=lambda m, g, grad, input: m._keep_not_positive(m.mul(g, grad), input),
-    node_name="PreluKernelBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     forward="elementwise",
     aten="_prelu_kernel_backward",

@@ -261,7 +261,6 @@ def _logsigmoid_curvature(m: Table, g: Tensor, grad: Tensor, input: Tensor) -> T
 @op(
     grad=lambda m, g, input: m._logsigmoid_gradient(g, input),
     input=_logsigmoid_curvature,
-    node_name="LogSigmoidBackwardBackward0",
     saved_names={"grad_output": "grad", "self": "input"},
     elementwise=True,
     aten="log_sigmoid_backward",
@@ -274,7 +273,6 @@ def _logsigmoid_gradient(xp: Namespace, grad: Array, input: Array) -> Array:
     input=lambda m, g, input: m._logsigmoid_gradient(g, input),
     check=floating_only("log_sigmoid_cpu"),
     namespace="nn.functional",
-    node_name="LogSigmoidBackward0",
     samples=lambda: [*_shapes(), Sample(T(values=[_INF, -_INF]), second=False)],
     elementwise=True,
     aten="log_sigmoid_forward",

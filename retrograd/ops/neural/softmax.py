@@ -56,7 +56,6 @@ def _kept(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
         m.sub(m.mul(g, grad), m.mul(m.sum(m.mul(g, output), dim, True), grad)),
         m.mul(g, m.sum(m.mul(grad, output), dim, True)),
     ),
-    node_name="SoftmaxBackwardDataBackward0",
     saved_names={"grad_output": "grad"},
     aten="_softmax_backward_data",
 )
@@ -92,7 +91,6 @@ def softmax(xp: Namespace, input: Array, dim: int) -> Array:
     output=lambda m, g, grad, output, dim: m.mul(
         m.mul(m.neg(m.sum(grad, dim, True)), m.exp(output)), g
     ),
-    node_name="LogSoftmaxBackwardDataBackward0",
     saved_names={"grad_output": "grad"},
     aten="_log_softmax_backward_data",
 )

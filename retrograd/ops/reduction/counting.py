@@ -94,7 +94,6 @@ def _unique_dim(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array, Ar
 
 @op(
     input=lambda m, g: _no_derivative("unique_consecutive"),
-    label="unique_consecutive",
     outputs=3,
     nondifferentiable=(1, 2),
     aten="unique_consecutive",
@@ -190,7 +189,7 @@ def unique_consecutive(
 # ----------------------------------------------------------------------- places among boundaries
 
 
-@op(fast=False, promote=True, label="searchsorted", aten="searchsorted")
+@op(fast=False, promote=True, aten="searchsorted")
 def _searchsorted(
     xp: Namespace, boundaries: Array, values: Array, right: bool, integer: DType
 ) -> Array:
@@ -391,7 +390,6 @@ def histc(xp: Namespace, input: Array, bins: int = 100, min: float = 0, max: flo
     outputs=2,
     returns=return_types.histogram,
     nondifferentiable=(0, 1),
-    label="histogram",
     aten="histogram.bins_tensor",
 )
 def _histogram(

@@ -279,7 +279,6 @@ _BLOCK = 1 << 22
     x2=lambda m, g, x1, x2, p, out: m.neg(
         m.sum(_pairwise_gradient(m, g, x1, x2, p, out), -3, False)
     ),
-    label="cdist",
     autocast="float32",
     aten="_cdist_forward",
     event="cdist",
@@ -321,7 +320,7 @@ def _euclidean_gradients(
     gradients=_euclidean_gradients,
     differentiable=("x1", "x2"),
     node_name="EuclideanDistBackward0",
-    label="cdist",
+    event="cdist",
     autocast="float32",
     aten="_euclidean_dist",
 )

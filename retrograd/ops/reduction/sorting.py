@@ -81,7 +81,6 @@ def sort(
     returns=return_types.sort,
     out=True,
     node_name="SortBackward1",
-    label="sort",
     saved_names={"indices": "out1"},
     aten="sort.stable",
 )

@@ -53,7 +53,7 @@ def clone(xp: Namespace, input: Array) -> Array:
     return result
 
 
-@op(input=lambda m, g: g, half="move", node_name="CloneBackward0", forward="linear", aten="clone")
+@op(input=lambda m, g: g, half="move", forward="linear", aten="clone")
 def _clone_as(xp: Namespace, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
@@ -103,7 +103,6 @@ def cast_array(array: Array, dtype: DType) -> Array:
 @op(
     input=lambda m, g, input_dtype: m._to_dtype(g, input_dtype),
     moves=True,
-    node_name="ToCopyBackward0",
     fast=False,
     leaves_inference=True,
     aten="_to_copy",
@@ -253,13 +252,7 @@ def _constant(xp: Namespace, input: Array, value: Operand) -> Array:
     return result
 
 
-@op(
-    input=lambda m, g: m.zeros_like(g),
-    half="move",
-    node_name="FillBackward0",
-    elementwise=True,
-    aten="fill.Scalar",
-)
+@op(input=lambda m, g: m.zeros_like(g), half="move", elementwise=True, aten="fill.Scalar")
 def _fill_number(xp: Namespace, input: Array, value: complex) -> Array:
     return _constant(xp, input, value)
 

@@ -67,12 +67,7 @@ def _with_geometry(
     return xp.strided(memory, shape, strides)
 
 
-@op(
-    moves=True,
-    input=lambda m, g: g,
-    node_name="CloneBackward0",
-    aten="clone",
-)
+@op(moves=True, input=lambda m, g: g, aten="clone")
 def _clone_with_strides(xp: Namespace, input: Array, strides: tuple[int, ...]) -> Array:
     return copy_with_strides(input, strides)
 

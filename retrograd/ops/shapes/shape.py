@@ -82,12 +82,7 @@ def _unsafe_view(xp: Namespace, input: Array, size: Shape) -> Array:
     return input.reshape(size)
 
 
-@op(
-    input=lambda m, g: g,
-    moves=True,
-    node_name="CloneBackward0",
-    aten="clone",
-)
+@op(input=lambda m, g: g, moves=True, aten="clone")
 def _contiguous_copy(xp: Namespace, input: Array) -> Array:
     return xp.array(input, order="C")
 
@@ -337,7 +332,6 @@ def _with_ones(m: Table, g: Tensor, shape: Shape, dims: Sequence[int]) -> Tensor
 @op(
     input=lambda m, g, input_shape: _with_ones(m, g, input_shape, range(len(input_shape))),
     view="always",
-    node_name="SqueezeBackward0",
     aten="squeeze",
 )
 def _squeeze_all(xp: Namespace, input: Array) -> Array:
