@@ -83,8 +83,8 @@ class Op:
     ufunc              name of the NumPy ufunc that is the kernel when options have their defaults
     promote            operands are promoted to a common dtype by PyTorch's rules
     float_result       a function of real numbers, such as `exp`: integers become the default
-                       float dtype first. It promotes, and is elementwise with ``out=`` unless that
-                       is denied
+                       float dtype first. It promotes, and is elementwise with ``out=``, in `torch`
+                       also in place, unless that is denied
     half               "compute": half precision computes in float32; "move": data is only moved;
                        "steps": the kernel gets it as it is, and rounds between its steps
     numbers            how Python numbers count as operands. "wrapped": as new tensors;
@@ -164,7 +164,7 @@ class Op:
         forward: str | Callable[..., Any] | None = None,
         images: int | None = None,
         autocast: str | None = None,
-        inplace: bool | str = False,
+        inplace: bool | str | None = None,
         out: bool | str | None = None,
         methods: Sequence[str] | None = None,
         operators: Sequence[str] = (),
@@ -223,6 +223,8 @@ class Op:
         self.saved_names = saved_names
         self.doc = inspect.cleandoc(kernel.__doc__ or "")
         self.node_name = node_name or _node_name(label or theirs.strip("_"), namespace)
+        if inplace is None:
+            inplace = float_result and namespace == "torch" and not private
         self.inplace_name = (self.name + "_" if inplace is True else inplace) or None
         shown = _parameters(kernel)[1:]
         self.signature = inspect.Signature(shown, __validate_parameters__=False)

@@ -250,7 +250,6 @@ def positive(input: Tensor) -> Tensor:
     input=lambda m, g, out: m.mul(m.neg(g), m.mul(out, out)),
     ufunc="reciprocal",
     float_result=True,
-    inplace=True,
     samples=samples.unary(
         0.3, 2, dtypes=_ALL, extra=[Sample(T(values=[0.0, -0.0, float("inf")]), second=False)]
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -51,15 +52,14 @@ def _shift_samples() -> list[Sample]:
     return [*_bit_samples(), Sample(T(5, low=-9, high=9, dtype="int64"), far, grad=False)]
 
 
-@op(
+_on_bits = functools.partial(op, promote=True, fast=False, inplace=True, out=True)
+
+
+@_on_bits(
     ufunc="bitwise_and",
-    promote=True,
-    fast=False,
     check=_check_bits("bitwise_and_cpu"),
     operators=("__and__", "__rand__"),
-    inplace=True,
     inplace_operators=("__iand__",),
-    out=True,
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
@@ -68,15 +68,11 @@ def bitwise_and(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.bitwise_and(input, other)
 
 
-@op(
+@_on_bits(
     ufunc="bitwise_or",
-    promote=True,
-    fast=False,
     check=_check_bits("bitwise_or_cpu"),
     operators=("__or__", "__ror__"),
-    inplace=True,
     inplace_operators=("__ior__",),
-    out=True,
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
@@ -85,15 +81,11 @@ def bitwise_or(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.bitwise_or(input, other)
 
 
-@op(
+@_on_bits(
     ufunc="bitwise_xor",
-    promote=True,
-    fast=False,
     check=_check_bits("bitwise_xor_cpu"),
     operators=("__xor__", "__rxor__"),
-    inplace=True,
     inplace_operators=("__ixor__",),
-    out=True,
     samples=_bit_samples,
     aten=by_operands("Tensor", "Scalar", "Scalar_Tensor"),
 )
@@ -134,15 +126,11 @@ def _invert(self: Tensor) -> Tensor:
     return RECORDED.bitwise_not(self)
 
 
-@op(
+@_on_bits(
     ufunc="left_shift",
-    promote=True,
-    fast=False,
     check=_check_bits("lshift_cpu", bools=False),
     operators=("__lshift__",),
-    inplace=True,
     inplace_operators=("__ilshift__",),
-    out=True,
     samples=_shift_samples,
     aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )
@@ -151,15 +139,11 @@ def bitwise_left_shift(xp: Namespace, input: Operand, other: Operand) -> Array:
     return xp.left_shift(input, other)
 
 
-@op(
+@_on_bits(
     ufunc="right_shift",
-    promote=True,
-    fast=False,
     check=_check_bits("rshift_cpu", bools=False),
     operators=("__rshift__",),
-    inplace=True,
     inplace_operators=("__irshift__",),
-    out=True,
     samples=_shift_samples,
     aten=by_operands("Tensor", "Tensor_Scalar", "Scalar_Tensor"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from retrograd import dtypes, samples
@@ -43,87 +44,52 @@ def _comparison_samples() -> list[Sample]:
     )()
 
 
-@op(
-    ufunc="equal",
+_comparison = functools.partial(
+    op,
     promote=True,
-    operators=("__eq__",),
     out=True,
     samples=_comparison_samples,
     aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
+
+
+@_comparison(ufunc="equal", operators=("__eq__",))
 def eq(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input == other``, elementwise."""
     return xp.equal(input, other)
 
 
-@op(
-    ufunc="not_equal",
-    promote=True,
-    operators=("__ne__",),
-    out=True,
-    public=("ne", "not_equal"),
-    samples=_comparison_samples,
-    aten=by_operands("Tensor", "Scalar", "Tensor"),
-)
+@_comparison(ufunc="not_equal", operators=("__ne__",), public=("ne", "not_equal"))
 def ne(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input != other``, elementwise."""
     return xp.not_equal(input, other)
 
 
-@op(
-    ufunc="less",
-    promote=True,
-    check=_ordered("lt"),
-    operators=("__lt__",),
-    out=True,
-    public=("lt", "less"),
-    samples=_comparison_samples,
-    aten=by_operands("Tensor", "Scalar", "Tensor"),
-)
+@_comparison(ufunc="less", check=_ordered("lt"), operators=("__lt__",), public=("lt", "less"))
 def lt(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input < other``, elementwise."""
     return xp.less(input, other)
 
 
-@op(
-    ufunc="less_equal",
-    promote=True,
-    check=_ordered("le"),
-    operators=("__le__",),
-    out=True,
-    public=("le", "less_equal"),
-    samples=_comparison_samples,
-    aten=by_operands("Tensor", "Scalar", "Tensor"),
+@_comparison(
+    ufunc="less_equal", check=_ordered("le"), operators=("__le__",), public=("le", "less_equal")
 )
 def le(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input <= other``, elementwise."""
     return xp.less_equal(input, other)
 
 
-@op(
-    ufunc="greater",
-    promote=True,
-    check=_ordered("gt"),
-    operators=("__gt__",),
-    out=True,
-    public=("gt", "greater"),
-    samples=_comparison_samples,
-    aten=by_operands("Tensor", "Scalar", "Tensor"),
-)
+@_comparison(ufunc="greater", check=_ordered("gt"), operators=("__gt__",), public=("gt", "greater"))
 def gt(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input > other``, elementwise."""
     return xp.greater(input, other)
 
 
-@op(
+@_comparison(
     ufunc="greater_equal",
-    promote=True,
     check=_ordered("ge"),
     operators=("__ge__",),
-    out=True,
     public=("ge", "greater_equal"),
-    samples=_comparison_samples,
-    aten=by_operands("Tensor", "Scalar", "Tensor"),
 )
 def ge(xp: Namespace, input: Array, other: Operand) -> Array:
     """``input >= other``, elementwise."""

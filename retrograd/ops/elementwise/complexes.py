@@ -270,6 +270,7 @@ def _angle_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType) -> Tenso
             Sample(T(values=[0j, 1j, -1 + 0j]), dtypes=COMPLEX, second=False),
         ],
     ),
+    inplace=False,
 )
 def angle(xp: Namespace, input: Array) -> Array:
     """The angle of a complex number in radians; of a real one 0 or pi."""

@@ -309,7 +309,6 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | complex) -> Tensor:
     input=lambda m, g, out: m.div(g, m.mul(out, 2)),
     ufunc="sqrt",
     float_result=True,
-    inplace=True,
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),
@@ -322,7 +321,6 @@ def sqrt(xp: Namespace, input: Array) -> Array:
 @op(
     input=lambda m, g, out: m.mul(m.mul(g, -0.5), m.pow(out, 3)),
     float_result=True,
-    inplace=True,
     samples=samples.unary(
         0.2, 4, dtypes=_ALL, extra=[Sample(T(values=[0.0, -1.0, float("inf")]), second=False)]
     ),

@@ -50,7 +50,6 @@ def no_derivative(name: str) -> Callable[..., Tensor]:
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), 2 / _SQRT_PI), g),
     float_result=True,
     check=check_real("erf_vml_cpu"),
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.erf",),
 )
@@ -63,7 +62,6 @@ def erf(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.neg(m.pow(input, 2))), -2 / _SQRT_PI), g),
     float_result=True,
     check=check_real("erfc_vml_cpu"),
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.erfc",),
 )
@@ -76,7 +74,6 @@ def erfc(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(m.mul(m.exp(m.pow(m.erfinv(input), 2)), 0.5 * _SQRT_PI), g),
     float_result=True,
     check=check_real("erfinv_vml_cpu"),
-    inplace=True,
     inplace_names=(),
     samples=samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.erfinv",),
@@ -161,7 +158,6 @@ def _check_logit(input: Array, eps: float | None) -> None:
     float_result=True,
     check=_check_logit,
     half="steps",
-    inplace=True,
     samples=lambda: [
         *samples.unary(0.1, 0.9, dtypes=_EVERY)(),
         *(Sample(T(6, low=0, high=1), eps, dtypes=_REAL) for eps in (0.2, 1e-3, 0.0)),
@@ -198,7 +194,6 @@ def _sinc_rule(m: Table, g: Tensor, input: Tensor) -> Tensor:
 @op(
     input=_sinc_rule,
     float_result=True,
-    inplace=True,
     samples=samples.unary(
         dtypes=(*FLOATS, *COMPLEX), extra=[_POINTS, Sample(T(5), grad=False, dtypes=HALVES)]
     ),

@@ -25,7 +25,6 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.5, _INF, _NAN, 9.0, 50.0]), second
     input=lambda m, g, input: m.mul(g, m.digamma(input)),
     float_result=True,
     check=check_real("lgamma_vml_cpu"),
-    inplace=True,
     inplace_names=(),
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.gammaln",),
@@ -39,7 +38,6 @@ def lgamma(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m._polygamma(input, 1)),
     float_result=True,
     check=check_real("digamma"),
-    inplace=True,
     inplace_names=(),
     samples=samples.unary(0.2, 5, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.psi", "special.digamma"),
@@ -116,7 +114,6 @@ def _check_mvlgamma(input: Array, p: int) -> None:
     input=_mvlgamma_rule,
     float_result=True,
     check=_check_mvlgamma,
-    inplace=True,
     samples=lambda: [
         *(Sample(T(3, 4, low=2, high=5), p, dtypes=(*FLOATS, *HALVES)) for p in (1, 2, 3)),
         Sample(T(3, low=2, high=5, dtype="int64"), 2, grad=False),
@@ -296,7 +293,6 @@ def _zeta(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | Non
     input=lambda m, g, input: m.mul(g, m.i1(input)),
     float_result=True,
     check=check_real("i0_vml_cpu"),
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.i0",),
 )

@@ -235,7 +235,6 @@ def _check_ldexp(input: Array, other: Array) -> None:
     other=lambda m, g, out: m.mul(g, m.mul(out, math.log(2))),
     float_result=True,
     check=_check_ldexp,
-    inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(4), dtypes=(*FLOATS, *HALVES)),
         Sample(T(3), T(3, low=0, dtype="int64")),

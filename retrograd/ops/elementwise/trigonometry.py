@@ -25,7 +25,6 @@ _INSIDE = samples.unary(-0.9, 0.9, dtypes=_EVERY, extra=[_POINTS])
     input=lambda m, g, input: m.mul(g, m.cos(input)),
     ufunc="sin",
     float_result=True,
-    inplace=True,
     samples=_ANYWHERE,
 )
 def sin(xp: Namespace, input: Array) -> Array:
@@ -37,7 +36,6 @@ def sin(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.neg(m.sin(input))),
     ufunc="cos",
     float_result=True,
-    inplace=True,
     samples=_ANYWHERE,
 )
 def cos(xp: Namespace, input: Array) -> Array:
@@ -49,7 +47,6 @@ def cos(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, out: m.mul(g, m.add(m.pow(out, 2), 1)),
     ufunc="tan",
     float_result=True,
-    inplace=True,
     samples=samples.unary(-1.3, 1.3, dtypes=_EVERY, extra=[_POINTS]),
 )
 def tan(xp: Namespace, input: Array) -> Array:
@@ -61,7 +58,6 @@ def tan(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.rsub(m.mul(input, input), 1))),
     ufunc="arcsin",
     float_result=True,
-    inplace=True,
     public=("asin", "arcsin"),
     samples=_INSIDE,
 )
@@ -74,7 +70,6 @@ def asin(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.neg(m.rsqrt(m.rsub(m.mul(input, input), 1)))),
     ufunc="arccos",
     float_result=True,
-    inplace=True,
     public=("acos", "arccos"),
     samples=_INSIDE,
 )
@@ -87,7 +82,6 @@ def acos(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.div(g, m.add(m.mul(input, input), 1)),
     ufunc="arctan",
     float_result=True,
-    inplace=True,
     public=("atan", "arctan"),
     samples=_ANYWHERE,
 )
@@ -103,7 +97,6 @@ def atan(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.cosh(input)),
     ufunc="sinh",
     float_result=True,
-    inplace=True,
     samples=_ANYWHERE,
 )
 def sinh(xp: Namespace, input: Array) -> Array:
@@ -115,7 +108,6 @@ def sinh(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.sinh(input)),
     ufunc="cosh",
     float_result=True,
-    inplace=True,
     samples=_ANYWHERE,
 )
 def cosh(xp: Namespace, input: Array) -> Array:
@@ -127,7 +119,6 @@ def cosh(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.add(m.pow(input, 2), 1))),
     ufunc="arcsinh",
     float_result=True,
-    inplace=True,
     public=("asinh", "arcsinh"),
     samples=_ANYWHERE,
 )
@@ -140,7 +131,6 @@ def asinh(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.mul(g, m.rsqrt(m.sub(m.pow(input, 2), 1))),
     ufunc="arccosh",
     float_result=True,
-    inplace=True,
     public=("acosh", "arccosh"),
     samples=samples.unary(1.1, 4, dtypes=_EVERY, extra=[_POINTS]),
 )
@@ -153,7 +143,6 @@ def acosh(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.div(g, m.rsub(m.pow(input, 2), 1)),
     ufunc="arctanh",
     float_result=True,
-    inplace=True,
     public=("atanh", "arctanh"),
     samples=_INSIDE,
 )
@@ -183,7 +172,6 @@ def _atan2_share(m: Table, input: Tensor, other: Tensor) -> Tensor:
     ufunc="arctan2",
     float_result=True,
     check=_check_atan2,
-    inplace=True,
     public=("atan2", "arctan2"),
     samples=samples.binary(
         numbers=(),
@@ -243,7 +231,6 @@ def _check_degrees(name: str) -> Callable[..., None]:
     input=lambda m, g: m.mul(g, math.pi / 180),
     float_result=True,
     check=_check_degrees("deg2rad"),
-    inplace=True,
     samples=samples.unary(-360, 360, dtypes=_EVERY),
 )
 def deg2rad(xp: Namespace, input: Array) -> Array:
@@ -255,7 +242,6 @@ def deg2rad(xp: Namespace, input: Array) -> Array:
     input=lambda m, g: m.mul(g, 180 / math.pi),
     float_result=True,
     check=_check_degrees("rad2deg"),
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY),
 )
 def rad2deg(xp: Namespace, input: Array) -> Array:

@@ -21,7 +21,6 @@ _POINTS = Sample(T(values=[0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN]), second=Fal
     input=lambda m, g, out: m.mul(g, out),
     ufunc="exp",
     float_result=True,
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
 def exp(xp: Namespace, input: Array) -> Array:
@@ -32,7 +31,6 @@ def exp(xp: Namespace, input: Array) -> Array:
 @op(
     input=lambda m, g, out: m.mul(m.mul(g, out), math.log(2)),
     float_result=True,
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.exp2",),
 )
@@ -45,7 +43,6 @@ def exp2(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, out: m.mul(g, m.add(out, 1)),
     ufunc="expm1",
     float_result=True,
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.expm1",),
 )
@@ -59,13 +56,7 @@ def expm1(xp: Namespace, input: Array) -> Array:
 _LOG_SAMPLES = samples.unary(0.2, 4, dtypes=_EVERY, extra=[_POINTS])
 
 
-@op(
-    input=lambda m, g, input: m.div(g, input),
-    ufunc="log",
-    float_result=True,
-    inplace=True,
-    samples=_LOG_SAMPLES,
-)
+@op(input=lambda m, g, input: m.div(g, input), ufunc="log", float_result=True, samples=_LOG_SAMPLES)
 def log(xp: Namespace, input: Array) -> Array:
     """Natural logarithm of every element."""
     return xp.log(input)
@@ -75,7 +66,6 @@ def log(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.div(g, m.mul(input, math.log(2))),
     ufunc="log2",
     float_result=True,
-    inplace=True,
     samples=_LOG_SAMPLES,
 )
 def log2(xp: Namespace, input: Array) -> Array:
@@ -87,7 +77,6 @@ def log2(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.div(g, m.mul(input, math.log(10))),
     ufunc="log10",
     float_result=True,
-    inplace=True,
     samples=_LOG_SAMPLES,
 )
 def log10(xp: Namespace, input: Array) -> Array:
@@ -99,7 +88,6 @@ def log10(xp: Namespace, input: Array) -> Array:
     input=lambda m, g, input: m.div(g, m.add(input, 1)),
     ufunc="log1p",
     float_result=True,
-    inplace=True,
     samples=samples.unary(-0.7, 4, dtypes=_EVERY, extra=[_POINTS]),
     second_names=("special.log1p",),
 )
@@ -132,7 +120,6 @@ def _sigmoid_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
 @op(
     input=lambda m, g, out: m._sigmoid_gradient(g, out),
     float_result=True,
-    inplace=True,
     samples=samples.unary(
         dtypes=_EVERY,
         extra=[_POINTS, Sample(T(values=[-1000.0, 1000.0, -88.0, 20.0]), second=False)],
@@ -163,7 +150,6 @@ def _tanh_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
     input=lambda m, g, out: m._tanh_gradient(g, out),
     ufunc="tanh",
     float_result=True,
-    inplace=True,
     samples=samples.unary(dtypes=_EVERY, extra=[_POINTS]),
 )
 def tanh(xp: Namespace, input: Array) -> Array:

@@ -549,6 +549,7 @@ def _logsumexp_samples() -> list[Sample]:
     forward="reduction",
     second_names=("special.logsumexp",),
     saved_names={"dim": ("dim",)},
+    inplace=False,
 )
 def logsumexp(xp: Namespace, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
