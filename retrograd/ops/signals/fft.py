@@ -6,7 +6,7 @@ linear, so its gradient is its adjoint: the transform in the other direction, wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
@@ -232,7 +232,6 @@ def _samples_1d(*, real: bool = False, half: bool = False) -> list[Sample]:
 def _full(
     name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
 ) -> Tensor:
-    require_input(name, input)
     input = _as_float(input)
     axis = _one_dim(input, dim)
     if n is not None:
@@ -250,7 +249,6 @@ def _to_half(
     name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
 ) -> Tensor:
     """Real input, one-sided output."""
-    require_input(name, input)
     input = as_real(input, f"{name} expects a real input tensor, but got")
     axis = _one_dim(input, dim)
     if n is not None:
@@ -265,7 +263,6 @@ def _from_half(
     name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool
 ) -> Tensor:
     """One-sided input, real output."""
-    require_input(name, input)
     input = as_complex(input)
     axis = _one_dim(input, dim)
     size = 2 * (input._array.shape[axis] - 1) if n is None else n
@@ -278,83 +275,56 @@ def _from_half(
     return RECORDED._fft_c2r(input, (axis,), scale, size)
 
 
-@fft_function(samples=_samples_1d, autocast="float32")
-def fft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+def _transform(
+    name: str, way: Callable[..., Tensor], forward: bool, doc: str, **kinds: bool
+) -> Callable[..., Tensor]:
+    """The public transform of a name: all take the same arguments."""
+
+    def transform(
+        input: Tensor,
+        n: int | None = None,
+        dim: int = -1,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        require_input(name, input)
+        return finish(f"fft_{name}", way(name, input, n, dim, norm, forward), out)
+
+    transform.__name__, transform.__doc__ = name, doc
+    return fft_function(samples=lambda: _samples_1d(**kinds), autocast="float32")(transform)
+
+
+fft = _transform(
+    "fft",
+    _full,
+    True,
     """The Fourier transform along one dimension, cut or filled with zeros to length `n`.
 
     >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
-    """
-    return finish("fft_fft", _full("fft", input, n, dim, norm, True), out)
-
-
-@fft_function(samples=_samples_1d, autocast="float32")
-def ifft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `fft`."""
-    return finish("fft_ifft", _full("ifft", input, n, dim, norm, False), out)
-
-
-@fft_function(samples=lambda: _samples_1d(real=True), autocast="float32")
-def rfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The Fourier transform of real numbers: only the frequencies that are not negative."""
-    return finish("fft_rfft", _to_half("rfft", input, n, dim, norm, True), out)
-
-
-@fft_function(samples=lambda: _samples_1d(half=True), autocast="float32")
-def irfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `rfft`; `n` is the length of the result, by default an even one."""
-    return finish("fft_irfft", _from_half("irfft", input, n, dim, norm, False), out)
-
-
-@fft_function(samples=lambda: _samples_1d(half=True), autocast="float32")
-def hfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The Fourier transform of a signal with Hermitian symmetry, given its first half."""
-    return finish("fft_hfft", _from_half("hfft", input, n, dim, norm, True), out)
-
-
-@fft_function(samples=lambda: _samples_1d(real=True), autocast="float32")
-def ihfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `hfft`."""
-    return finish("fft_ihfft", _to_half("ihfft", input, n, dim, norm, False), out)
+    """,
+)
+ifft = _transform("ifft", _full, False, "The inverse of `fft`.")
+rfft = _transform(
+    "rfft",
+    _to_half,
+    True,
+    "The Fourier transform of real numbers: only the frequencies that are not negative.",
+    real=True,
+)
+irfft = _transform(
+    "irfft",
+    _from_half,
+    False,
+    "The inverse of `rfft`; `n` is the length of the result, by default an even one.",
+    half=True,
+)
+hfft = _transform(
+    "hfft",
+    _from_half,
+    True,
+    "The Fourier transform of a signal with Hermitian symmetry, given its first half.",
+    half=True,
+)
+ihfft = _transform("ihfft", _to_half, False, "The inverse of `hfft`.", real=True)

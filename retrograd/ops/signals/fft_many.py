@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 def _full(
     name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None, forward: bool
 ) -> Tensor:
-    require_input(name, input)
     dims, sizes = dims_and_sizes(input, s, dim)
     input = resized(as_complex(input), dims, sizes)
     return RECORDED._fft_c2c(input, dims, scale_of(norm, forward), forward)
@@ -46,7 +46,6 @@ def _check_some(name: str, dims: tuple[int, ...]) -> None:
 def _to_half(
     name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
 ) -> Tensor:
-    require_input(name, input)
     input = as_real(input, "rfftn expects a real-valued input tensor, but got")
     dims, sizes = dims_and_sizes(input, s, dim)
     _check_some(name, dims)
@@ -73,11 +72,34 @@ def _half_sizes(
 def _from_half(
     name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
 ) -> Tensor:
-    require_input(name, input)
     input = as_complex(input)
     dims, sizes, last = _half_sizes(name, input, s, dim)
     input = resized(input, dims, sizes)
     return RECORDED._fft_c2r(input, dims, scale_of(norm, False), last)
+
+
+def _hermitian(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
+    input = as_complex(input)
+    dims, sizes, last = _half_sizes(name, input, s, dim)
+    input = resized(input, dims, sizes)
+    scale = scale_of(norm, True)
+    if len(dims) > 1:
+        input = RECORDED._fft_c2c(input, dims[:-1], scale, True)
+    return RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
+
+
+def _inverse_hermitian(
+    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
+) -> Tensor:
+    input = as_real(input, "Only supports floating-point dtypes, but found:")
+    dims, sizes = dims_and_sizes(input, s, dim)
+    _check_some(name, dims)
+    input = resized(input, dims, sizes)
+    scale = scale_of(norm, False)
+    half: Tensor = RECORDED._conj_physical(RECORDED._fft_r2c(input, dims[-1:], scale, True))
+    return RECORDED._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
 
 
 def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> list[Sample]:
@@ -116,198 +138,75 @@ def _samples(*, real: bool = False, two: bool = False, half: bool = False) -> li
     return found
 
 
-@fft_function(samples=_samples, autocast="float32")
-def fftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The Fourier transform along `dim` (all by default), resized to `s` first."""
-    return finish("fft_fftn", _full("fftn", input, s, dim, norm, True), out)
+def _transform(
+    name: str, way: Callable[..., Tensor], doc: str, autocast: str | None = "float32", **kinds: bool
+) -> Callable[..., Tensor]:
+    """The public transform of a name; one that ends in 2 is along the last two dimensions."""
+    two = name.endswith("2")
+    dims = (-2, -1) if two else None
+
+    def transform(
+        input: Tensor,
+        s: Sequence[int] | None = None,
+        dim: Ints | None = dims,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        require_input(name, input)
+        return finish(f"fft_{name}", way(name.replace("2", "n"), input, s, dim, norm), out)
+
+    transform.__name__, transform.__doc__ = name, doc
+    return fft_function(samples=lambda: _samples(two=two, **kinds), autocast=autocast)(transform)
 
 
-@fft_function(samples=_samples, autocast="float32")
-def ifftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `fftn`."""
-    return finish("fft_ifftn", _full("ifftn", input, s, dim, norm, False), out)
+_forward = functools.partial(_full, forward=True)
+_backward = functools.partial(_full, forward=False)
 
-
-@fft_function(samples=lambda: _samples(real=True), autocast="float32")
-def rfftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The transform of real numbers; the last dimension has no negative frequencies."""
-    return finish("fft_rfftn", _to_half("rfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(half=True), autocast="float32")
-def irfftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `rfftn`."""
-    return finish("fft_irfftn", _from_half("irfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(two=True), autocast="float32")
-def fft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+fftn = _transform(
+    "fftn",
+    _forward,
+    "The Fourier transform along `dim` (all by default), resized to `s` first.",
+)
+ifftn = _transform("ifftn", _backward, "The inverse of `fftn`.")
+rfftn = _transform(
+    "rfftn",
+    _to_half,
+    "The transform of real numbers; the last dimension has no negative frequencies.",
+    real=True,
+)
+irfftn = _transform("irfftn", _from_half, "The inverse of `rfftn`.", half=True)
+fft2 = _transform(
+    "fft2",
+    _forward,
     """The Fourier transform along two dimensions.
 
     >>> torch.fft.fft2(torch.ones(2, 2))
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
-    """
-    return finish("fft_fft2", _full("fft2", input, s, dim, norm, True), out)
-
-
-@fft_function(samples=lambda: _samples(two=True), autocast="float32")
-def ifft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `fft2`."""
-    return finish("fft_ifft2", _full("ifft2", input, s, dim, norm, False), out)
-
-
-@fft_function(samples=lambda: _samples(real=True, two=True), autocast="float32")
-def rfft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The transform of real numbers along two dimensions."""
-    require_input("rfft2", input)
-    return finish("fft_rfft2", _to_half("rfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(two=True, half=True), autocast="float32")
-def irfft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `rfft2`."""
-    require_input("irfft2", input)
-    return finish("fft_irfft2", _from_half("irfftn", input, s, dim, norm), out)
-
-
-# ------------------------------------------------------------------------- Hermitian symmetry
-
-
-def _hermitian(
-    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
-) -> Tensor:
-    require_input(name, input)
-    input = as_complex(input)
-    dims, sizes, last = _half_sizes(name, input, s, dim)
-    input = resized(input, dims, sizes)
-    scale = scale_of(norm, True)
-    if len(dims) > 1:
-        input = RECORDED._fft_c2c(input, dims[:-1], scale, True)
-    return RECORDED._fft_c2r(RECORDED.conj(input), dims[-1:], scale, last)
-
-
-def _inverse_hermitian(
-    name: str, input: Tensor, s: Ints | None, dim: Ints | None, norm: str | None
-) -> Tensor:
-    require_input(name, input)
-    input = as_real(input, "Only supports floating-point dtypes, but found:")
-    dims, sizes = dims_and_sizes(input, s, dim)
-    _check_some(name, dims)
-    input = resized(input, dims, sizes)
-    scale = scale_of(norm, False)
-    half: Tensor = RECORDED._conj_physical(RECORDED._fft_r2c(input, dims[-1:], scale, True))
-    return RECORDED._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
-
-
-@fft_function(samples=lambda: _samples(half=True))
-def hfftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The transform of a signal with Hermitian symmetry, given half of its last dimension."""
-    return finish("fft_hfftn", _hermitian("hfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(real=True))
-def ihfftn(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `hfftn`."""
-    return finish("fft_ihfftn", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(two=True, half=True))
-def hfft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The two-dimensional transform of a signal with Hermitian symmetry."""
-    require_input("hfft2", input)
-    return finish("fft_hfft2", _hermitian("hfftn", input, s, dim, norm), out)
-
-
-@fft_function(samples=lambda: _samples(real=True, two=True))
-def ihfft2(
-    input: Tensor,
-    s: Sequence[int] | None = None,
-    dim: Ints | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The inverse of `hfft2`."""
-    require_input("ihfft2", input)
-    return finish("fft_ihfft2", _inverse_hermitian("ihfftn", input, s, dim, norm), out)
+    """,
+)
+ifft2 = _transform("ifft2", _backward, "The inverse of `fft2`.")
+rfft2 = _transform(
+    "rfft2", _to_half, "The transform of real numbers along two dimensions.", real=True
+)
+irfft2 = _transform("irfft2", _from_half, "The inverse of `rfft2`.", half=True)
+hfftn = _transform(
+    "hfftn",
+    _hermitian,
+    "The transform of a signal with Hermitian symmetry, given half of its last dimension.",
+    None,
+    half=True,
+)
+ihfftn = _transform("ihfftn", _inverse_hermitian, "The inverse of `hfftn`.", None, real=True)
+hfft2 = _transform(
+    "hfft2",
+    _hermitian,
+    "The two-dimensional transform of a signal with Hermitian symmetry.",
+    None,
+    half=True,
+)
+ihfft2 = _transform("ihfft2", _inverse_hermitian, "The inverse of `hfft2`.", None, real=True)
 
 
 # --------------------------------------------------------------------- frequencies and shifts
