@@ -389,7 +389,7 @@ def expanded(tensor: Tensor, level: int) -> BatchedTensor:
     if TRANSFORMS.dual_levels:
         tensor, tangents = parted(tensor, level)
     shape = (level_of(level).size, *tensor._array.shape)
-    made = rewrap(RECORDED.expand(RECORDED.unsqueeze(tensor, 0), shape), 0, level)
+    made = rewrap(RECORDED.expand(tensor, shape), 0, level)
     for dual_level, tangent in tangents.items():
         holder_of(made).put(dual_level, tangent)
     return made

@@ -353,9 +353,7 @@ def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:
         )
     dim %= rank
     if place is None:
-        wide = RECORDED.unsqueeze(physical, 0)
-        shape = (size, *physical._array.shape)
-        physical, place = RECORDED.expand(wide, shape), 0
+        physical, place = RECORDED.expand(physical, (size, *physical._array.shape)), 0
     if place == dim:
         return physical
     rest = [d for d in range(rank) if d != place]

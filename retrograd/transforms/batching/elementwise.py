@@ -59,13 +59,10 @@ def elementwise(call: BatchedCall) -> list[Tensor]:
 
 
 def _in_line(call: BatchedCall) -> list[Any] | None:
-    """The arguments with physical tensors that need no lining up, the usual case; or None.
-
-    Examples have one type and one number of dimensions, which other tensors do not exceed.
-    """
+    """The arguments with physical tensors in the usual case, all of one type; or None."""
     values = list(call.args)
     level = call.level
-    rank = highest = 0  # of the physical tensors, and of those without the batch
+    lowest, rank = 99, 0  # of the physical tensors, and what they should have
     dtype: Any = None
     for place in call.op.plan.tensor_places:
         value = values[place]
@@ -76,16 +73,25 @@ def _in_line(call: BatchedCall) -> list[Any] | None:
                     return None
                 value = values[place] = value._physical
                 array = value._array
-                if rank and array.ndim != rank:
-                    return None
-                rank = array.ndim
+                ndim = array.ndim
+                if ndim < lowest:
+                    lowest = ndim
             else:
                 array = value._array
-                highest = max(highest, array.ndim)
+                ndim = array.ndim + 1
+            if ndim > rank:
+                rank = ndim
             if dtype is not None and array.dtype is not dtype:
                 return None
             dtype = array.dtype
-    return values if highest < rank else None
+    if lowest < rank:
+        for place in call.op.plan.tensor_places:
+            value = call.args[place]
+            if isinstance(value, BatchedTensor) and value._level == level:
+                size, *shape = value._physical._array.shape
+                wide = (size, *(1,) * (rank - 1 - len(shape)), *shape)
+                values[place] = RECORDED.view(value._physical, wide)
+    return values
 
 
 @batching("_choose")

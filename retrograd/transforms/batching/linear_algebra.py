@@ -116,6 +116,8 @@ def _as_matrix(call: BatchedCall, value: Tensor, shape: tuple[int, ...]) -> Tens
     """An operand that is broadcast to the shape of each example, with the batch."""
     wide: Tensor = call.with_batch(value)
     own = tuple(value._array.shape)
+    if own == shape:
+        return wide
     padded = RECORDED.reshape(wide, (call.size, *(1,) * (len(shape) - len(own)), *own))
     return RECORDED.expand(padded, (call.size, *shape))
 
@@ -127,10 +129,12 @@ def _addmv(call: BatchedCall) -> list[Tensor]:
     rows = call.shape("mat")[0]
     if not expands(call.shape("input"), (rows,)):
         return loop(call)  # raises
+    scales = {"beta": call["beta"], "alpha": call["alpha"]}
+    if not call.is_batched("mat") and not call.is_batched("input"):  # a layer with one weight
+        return [RECORDED.addmm(call["input"], call.front("vec"), RECORDED.t(call["mat"]), **scales)]
     matrix, column = call.expanded("mat"), RECORDED.unsqueeze(call.expanded("vec"), -1)
     added = RECORDED.unsqueeze(_as_matrix(call, call["input"], (rows,)), -1)
-    found = RECORDED.baddbmm(added, matrix, column, beta=call["beta"], alpha=call["alpha"])
-    return [RECORDED.squeeze(found, -1)]
+    return [RECORDED.squeeze(RECORDED.baddbmm(added, matrix, column, **scales), -1)]
 
 
 # --------------------------------------------------------------------------------- attention

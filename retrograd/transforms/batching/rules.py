@@ -99,8 +99,7 @@ class BatchedCall:
             return value
         if value._level == self.level:
             return to_front(value, self.level)
-        wide = RECORDED.unsqueeze(value, 0)
-        return RECORDED.expand(wide, (self.size, *value._array.shape))
+        return RECORDED.expand(value, (self.size, *value._array.shape))
 
     def check(self) -> None:
         """The op's own check of its arguments, on the facts of one example."""
