@@ -11,6 +11,7 @@ from setuptools.command.build_ext import build_ext
 
 KERNELS = os.path.join("retrograd", "backend", "kernels")
 ROWS = os.path.join(KERNELS, "rows")
+WINDOWS = os.path.join(KERNELS, "windows")
 CORE = os.path.join("retrograd", "core")
 BUILT = run_path(os.path.join(KERNELS, "built.py"))
 
@@ -33,6 +34,10 @@ MISSED = {
     ),
     "retrograd.backend.kernels._rows": (
         "the compiled kernels for whole rows",
+        "NumPy does what they do, to rounding, more slowly",
+    ),
+    "retrograd.backend.kernels._windows": (
+        "the compiled kernels for convolution and pooling",
         "NumPy does what they do, to rounding, more slowly",
     ),
     "retrograd.core._core": (
@@ -85,7 +90,7 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
         sources=sources,
         depends=sorted({*glob(os.path.join(folder, "*.h")), *glob(os.path.join(KERNELS, "*.h"))}),
         include_dirs=[include],
-        extra_compile_args=FUSED if folder == ROWS else FLAGS,
+        extra_compile_args=FUSED if folder in (ROWS, WINDOWS) else FLAGS,
         optional=True,
     )
     extension.sources_now = BUILT["sources_of"](folder, KERNELS)
@@ -94,7 +99,7 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
 
 
 def extensions() -> list[Extension]:
-    names = dict(zip(MISSED, (KERNELS, ROWS, CORE), strict=True))
+    names = dict(zip(MISSED, (KERNELS, ROWS, WINDOWS, CORE), strict=True))
     try:
         import numpy
     except ImportError as error:

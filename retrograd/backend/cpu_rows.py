@@ -1,9 +1,10 @@
-"""Compiled kernels for whole rows in place of the neutral ones, on the CPU, where they are built.
+"""Compiled kernels in place of the neutral ones, on the CPU, where they are built.
 
-The neutral kernel of an op is its definition. `_rows` has some of them in C, in one pass over the
-memory where NumPy takes ten: each function returns None for arrays that it does not take (another
-dtype, strides that elementwise loops cannot follow), and then the neutral kernel runs. An op says
-beside its declaration which function is its own, with `compiled_first`.
+The neutral kernel of an op is its definition. `_rows` (whole rows) and `_windows` (convolution and
+pooling) have some of them in C, in one pass over the memory where NumPy takes ten: each function
+returns None for arrays that it does not take (another dtype, strides that its loops cannot follow),
+and then the neutral kernel runs. An op says beside its declaration which function is its own, with
+`compiled_first`.
 
 The results are not NumPy's bits: docs/design.md says what is promised instead.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from retrograd.backend.arrays import Array
@@ -20,49 +22,49 @@ from retrograd.backend.device import KERNELS, Kernel
 from retrograd.backend.kernels.built import check_sources
 from retrograd.backend.neutral import special_logistic
 
-_status: str
-rows: Any
-"""The compiled module; None where it is not in use."""
-
-try:
-    if os.environ.get("RETROGRAD_KERNELS") == "0":
-        raise ImportError("switched off by RETROGRAD_KERNELS=0")
-    from retrograd.backend.kernels import _rows as rows
-
-    check_sources(rows, "rows")
-except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
-    rows = None
-    _status = f"not in use ({error}); NumPy does the same to rounding, more slowly"
-else:
-    _status = f"in use, built for {rows.builds()[0]}"
+STATUS: dict[str, str] = {}
+"""Whether the compiled kernels for rows and for windows are in use, and why not."""
 
 
-def status() -> str:
-    """Whether the compiled kernels for rows are in use, and why not.
+def _found(name: str) -> Any:
+    """A compiled module; None where it is not in use."""
+    try:
+        if os.environ.get("RETROGRAD_KERNELS") == "0":
+            raise ImportError("switched off by RETROGRAD_KERNELS=0")
+        module = import_module(f"retrograd.backend.kernels._{name}")
+        check_sources(module, name)
+    except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy
+        STATUS[name] = f"not in use ({error}); NumPy does the same to rounding, more slowly"
+        return None
+    STATUS[name] = f"in use, built for {module.builds()[0]}"
+    return module
 
-    >>> "in use" in status()
-    True
-    """
-    return _status
+
+rows = _found("rows")
+windows = _found("windows")
 
 
 def compiled_first(name: str, function: str | Callable[..., Any], *, short: bool = False) -> None:
-    """Let the CPU's kernel of an op be a function of `_rows`, where the function takes the arrays.
+    """Let the CPU's kernel of an op be a compiled function, where the function takes the arrays.
 
     name      of the op, or of another entry of the table that rules run on
-    function  its name in `_rows`, or what calls it with the kernel's arguments, without `xp`
+    function  its name in `_rows` or `_windows`, or what calls it with the kernel's arguments,
+              without `xp`
     short     the function leaves short arrays to the neutral kernel: so the core may do these
     """
-    if rows is None:
+    if isinstance(function, str):
+        compiled = getattr(rows, function, None) or getattr(windows, function, None)
+    else:
+        compiled = None if rows is None else function
+    if compiled is None:
         return
-    compiled = getattr(rows, function) if isinstance(function, str) else function
     neutral = KERNELS[name][0]
 
     def kernel(xp: Any, *arguments: Any, **options: Any) -> Any:
         found = compiled(*arguments, **options)
         return neutral(xp, *arguments, **options) if found is None else found
 
-    kernel.__name__ = f"{name}_by_rows"
+    kernel.__name__ = f"{name}_compiled"
     typed: Kernel = kernel
     CPU.override(name, short=short)(typed)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral import convolution as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
@@ -191,6 +192,12 @@ def _convolution_at(
         first: Index = (..., *(slice(count) for count in windows))
         result = xp.ascontiguousarray(result[first])
     return result
+
+
+compiled_first("convolution", "convolution")
+compiled_first("_convolution_at", "convolution_at")
+compiled_first("_convolution_input_gradient", "convolution_input_gradient")
+compiled_first("_convolution_weight_gradient", "convolution_weight_gradient")
 
 
 # ---------------------------------------------------------------------------- public functions

@@ -1,0 +1,185 @@
+/* The innermost loops of convolution: a block of sums that stays in registers.
+ *
+ * No include guard: windows_build.h includes this once for float and once for double.
+ */
+#undef V
+#define V NAMED(vector)
+
+typedef REAL V __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Vectors beside each other and rows of a block: as many sums as registers hold beside what they are made of. */
+#if VECTOR_BYTES == 64
+#define MOST_VECTORS 4
+#else
+#define MOST_VECTORS 2
+#endif
+#define MOST_ROWS 6
+
+INLINE V
+NAMED(load)(const REAL *from)
+{
+    V found;
+    memcpy(&found, from, sizeof found);
+    return found;
+}
+
+INLINE void
+NAMED(store)(REAL *to, V values)
+{
+    memcpy(to, &values, sizeof values);
+}
+
+/* The first `count` lanes from memory, zeros after. */
+INLINE V
+NAMED(load_some)(const REAL *from, ptrdiff_t count)
+{
+#if VECTOR_BYTES == 64
+    const uint32_t chosen = ((uint32_t)1 << count) - 1;
+    return sizeof(REAL) == 4 ? (V)_mm512_maskz_loadu_ps((__mmask16)chosen, from)
+                             : (V)_mm512_maskz_loadu_pd((__mmask8)chosen, from);
+#else
+    REAL lanes[LANES];
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        lanes[lane] = lane < count ? from[lane] : 0;
+    }
+    return NAMED(load)(lanes);
+#endif
+}
+
+/* out[row][lane] (+)= sum over k of numbers[rows[row] + places[k]] * panel[k][lane]
+ *
+ * One factor is read number by number, from anywhere; the other is a dense panel of vectors. `more`: it is added to
+ * what is there, so that long sums are sums of sums. */
+INLINE void
+NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, const int32_t *row_places,
+                      const int32_t *places, ptrdiff_t length, const REAL *restrict panel, REAL *restrict out,
+                      int more)
+{
+    V sums[MOST_ROWS][MOST_VECTORS];
+    const REAL *at[MOST_ROWS];
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) {
+        at[row] = numbers + row_places[row];
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            sums[row][vector] = (V){0};
+        }
+    }
+    for (ptrdiff_t k = 0; k < length; k++) {
+        const ptrdiff_t place = places[k];
+        V beside[MOST_VECTORS];
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            beside[vector] = NAMED(load)(panel + vector * LANES);
+        }
+        panel += vectors * LANES;
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; row++) {
+            const REAL number = at[row][place];
+#pragma GCC unroll 8
+            for (int vector = 0; vector < vectors; vector++) {
+                sums[row][vector] += beside[vector] * number;
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) {
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            REAL *to = out + (row * vectors + vector) * LANES;
+            NAMED(store)(to, more ? NAMED(load)(to) + sums[row][vector] : sums[row][vector]);
+        }
+    }
+}
+
+/* out[row][lane] (+)= sum over k of weights[k][row] * source[places[k] + lane]
+ *
+ * The lanes are neighbours in the source; the weights of a few outputs are read number by number. What is not added to
+ * anything starts at start[row]. */
+INLINE void
+NAMED(block_of_places)(const int rows, const int vectors, const REAL *source, const int32_t *places, ptrdiff_t length,
+                       const REAL *restrict weights, const REAL *start, REAL *restrict out, ptrdiff_t out_row, int more)
+{
+    V sums[MOST_ROWS][MOST_VECTORS];
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) {
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            sums[row][vector] = more ? (V){0} : start[row] - (V){0};
+        }
+    }
+    for (ptrdiff_t k = 0; k < length; k++) {
+        const REAL *from = source + places[k];
+        V beside[MOST_VECTORS];
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            beside[vector] = NAMED(load)(from + vector * LANES);
+        }
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; row++) {
+            const REAL number = weights[row];
+#pragma GCC unroll 8
+            for (int vector = 0; vector < vectors; vector++) {
+                sums[row][vector] += beside[vector] * number;
+            }
+        }
+        weights += rows;
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) {
+#pragma GCC unroll 8
+        for (int vector = 0; vector < vectors; vector++) {
+            REAL *to = out + row * out_row + vector * LANES;
+            NAMED(store)(to, more ? NAMED(load)(to) + sums[row][vector] : sums[row][vector]);
+        }
+    }
+}
+
+#define FOR_EACH_COUNT_OF_ROWS(use) use(1) use(2) use(3) use(4) use(5) use(6)
+
+/* The same for numbers of rows and vectors that are not constants. */
+static void
+NAMED(lanes)(int rows, int vectors, const REAL *numbers, const int32_t *row_places, const int32_t *places,
+             ptrdiff_t length, const REAL *panel, REAL *out, int more)
+{
+#define CASE_OF(r, v) \
+    case r: NAMED(block_of_lanes)(r, v, numbers, row_places, places, length, panel, out, more); return;
+#define ONE(r) CASE_OF(r, 1)
+#define TWO(r) CASE_OF(r, 2)
+#define THREE(r) CASE_OF(r, 3)
+#define FOUR(r) CASE_OF(r, 4)
+#define SWITCH(cases) switch (rows) { FOR_EACH_COUNT_OF_ROWS(cases) }
+    switch (vectors) {
+    case 1: SWITCH(ONE) break;
+    case 2: SWITCH(TWO) break;
+#if MOST_VECTORS > 2
+    case 3: SWITCH(THREE) break;
+    case 4: SWITCH(FOUR) break;
+#endif
+    }
+#undef CASE_OF
+}
+
+static void
+NAMED(places)(int rows, int vectors, const REAL *source, const int32_t *places, ptrdiff_t length, const REAL *weights,
+              const REAL *start, REAL *out, ptrdiff_t out_row, int more)
+{
+#define CASE_OF(r, v) \
+    case r: NAMED(block_of_places)(r, v, source, places, length, weights, start, out, out_row, more); return;
+    switch (vectors) {
+    case 1: SWITCH(ONE) break;
+#if MOST_VECTORS > 2
+    case 4: SWITCH(FOUR) break;
+#else
+    case 2: SWITCH(TWO) break;
+#endif
+    }
+#undef CASE_OF
+}
+
+#undef ONE
+#undef TWO
+#undef THREE
+#undef FOUR
+#undef SWITCH
+#undef FOR_EACH_COUNT_OF_ROWS

@@ -1,0 +1,73 @@
+/* Loops over sliding windows of plain float arrays: convolution and its gradients, pooling.
+ *
+ * Built for several processors; the fastest usable build is chosen at import. Sums have another order than the neutral
+ * kernels', and a product and a sum may be rounded at once: docs/design.md says what is promised.
+ */
+#ifndef RETROGRAD_WINDOWS_H
+#define RETROGRAD_WINDOWS_H
+
+#include <stddef.h>
+
+#define AXES 3 /* depth, height, width; those that an array does not have are of size one */
+
+/* One spatial axis of a correlation.
+ *
+ * Output number `i` reads, for each tap, the element `i + shift` of one *slot* of the source: a slot is every `step`-th
+ * element, from its own start. So a convolution with a stride reads neighbours where its outputs are neighbours, and
+ * the gradient of one is a few correlations, each of which writes every `result_step`-th element. */
+typedef struct {
+    ptrdiff_t count;                         /* outputs */
+    ptrdiff_t taps;                          /* weights that are used */
+    ptrdiff_t *tap_weight, *tap_slot, *tap_shift;
+    ptrdiff_t slots;
+    ptrdiff_t *slot_start;                   /* where it starts in the source, maybe before its beginning */
+    ptrdiff_t step;
+    ptrdiff_t length;                        /* elements of a slot that are read: count + the largest shift */
+    ptrdiff_t source, source_first;          /* size of the source, beyond it are zeros; what all starts are from */
+    ptrdiff_t result, result_first, result_step;
+} Axis;
+
+/* result[n, o] = bias[o] + sum of weight[o, c, tap] * source[n, c, ...] over channels and taps, for each group.
+ *
+ * The source has `groups * channels` channels for each sample and the result `groups * outputs`. The strides of the
+ * weight are in elements. For the gradient of the weight `result` is its other factor, and `weight` is written. */
+typedef struct {
+    Axis axes[AXES];
+    ptrdiff_t samples, groups, channels, outputs;
+    const void *source, *bias;
+    void *weight, *result;
+    ptrdiff_t weight_group, weight_output, weight_channel, weight_tap[AXES];
+} Correlation;
+
+/* They return 0, or -1 where there was no memory for their scratch. */
+typedef int (*CorrelationLoop)(const Correlation *work);
+
+/* Pooling of `planes` blocks of the axes' sizes. Where `starts` is not NULL windows are the spans
+ * starts[axis][i] .. stops[axis][i]; else they have `kernel` elements, `dilation` apart, from i * stride - padding. */
+typedef struct {
+    ptrdiff_t planes;
+    ptrdiff_t size[AXES], count[AXES], kernel[AXES], stride[AXES], padding[AXES], dilation[AXES];
+    const ptrdiff_t *starts[AXES], *stops[AXES];
+    int include_padding;  /* the average counts padding */
+    ptrdiff_t divisor;    /* what sums are divided by; 0: their count */
+    const void *input;
+    void *result;
+    long long *places;    /* of maxima, in the flattened block */
+} Pooling;
+
+typedef void (*PoolingLoop)(const Pooling *work);
+
+/* One build. The loops come in pairs: of float, of double. */
+typedef struct {
+    const char *name;
+    CorrelationLoop correlate[2], correlate_weight[2];
+} WindowLoops;
+
+extern const WindowLoops windows_portable;
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define HAS_BUILDS_FOR_X86 1
+extern const WindowLoops windows_avx2, windows_avx512;
+#endif
+
+#endif
