@@ -10,8 +10,8 @@ libraries lack, written once for all of them, and `kernels` compiled code for th
 from retrograd.backend.cpu import CPU
 from retrograd.backend.device import (
     BACKENDS,
+    NAMED,
     Backend,
-    backend_named,
     backend_of,
     can_write,
     is_array,
@@ -27,8 +27,8 @@ __all__ = [
     "BACKENDS",
     "CPU",
     "MEMORY_KEPT",
+    "NAMED",
     "Backend",
-    "backend_named",
     "backend_of",
     "can_write",
     "is_array",

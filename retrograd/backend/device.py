@@ -78,7 +78,7 @@ class Backend:
 
     def _on_host(self, function: Callable[..., object], *values: object) -> Any:
         """``function(xp, *values)`` on the CPU: for what goes from element to element."""
-        host = _NAMED["cpu"]
+        host = NAMED["cpu"]
         if host is self:
             return function(self.xp, *values)
         own = self.array
@@ -117,6 +117,15 @@ class Backend:
         """The same elements on this device."""
         raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
 
+    def drawn(self, function: Callable[..., Array], *args: object) -> Array:
+        """The random numbers ``function(*args)``, on this device wherever they are drawn."""
+        found = function(*args)
+        return found if type(found) is self.array else self.from_numpy(found)
+
+    def beside(self, array: Array) -> Array:
+        """An array of the CPU that takes part in an op on this device."""
+        return self.from_numpy(array)
+
     def to_numpy(self, array: Array) -> Array:
         """The same elements as an array of NumPy."""
         raise NotImplementedError(f"{self.name}: no way to NumPy's arrays")
@@ -127,19 +136,19 @@ class Backend:
 
 _B = TypeVar("_B", bound=Backend)
 BACKENDS: dict[type[Array], Backend] = {}
-_NAMED: dict[str, Backend] = {}
+NAMED: dict[str, Backend] = {}  # by the device's type
 
 
 def register(backend: _B) -> _B:
     """Make a device known: tensors of its arrays, and ``device=`` of its name."""
     BACKENDS[backend.array] = backend
-    _NAMED[backend.name] = backend
+    NAMED[backend.name] = backend
     return backend
 
 
 def forget(backend: Backend) -> None:
     """Take a device back that `register` made known."""
-    del BACKENDS[backend.array], _NAMED[backend.name]
+    del BACKENDS[backend.array], NAMED[backend.name]
 
 
 def is_array(value: object) -> TypeGuard[Array]:
@@ -173,8 +182,3 @@ def raw_of(gradient: object) -> RawTable:
     if isinstance(gradient, (list, tuple)):
         return raw_of(next(part for part in gradient if part is not None))
     return backend_of(gradient).raw
-
-
-def backend_named(name: str) -> Backend | None:
-    """The backend of a type of device, if there is one."""
-    return _NAMED.get(name)

@@ -86,7 +86,7 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         loc, scale = self.loc._array, self.scale._array
-        if loc.dtype is scale.dtype and smallest(self.scale) >= 0:
+        if not HOT["UNUSUAL"] and loc.dtype is scale.dtype and smallest(self.scale) >= 0:
             noise = normal_array(default_generator, math.prod(shape), 0.0, 1.0, loc.dtype)
             made = fresh(np.asarray(noise.reshape(shape) * scale + loc))
             if self.loc.requires_grad or self.scale.requires_grad:

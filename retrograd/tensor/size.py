@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from retrograd import backend
-from retrograd.backend import Backend, backend_named, backend_of
+from retrograd.backend import NAMED, Backend, backend_of
 from retrograd.notices import explained, runtime_error
 
 if TYPE_CHECKING:
@@ -124,9 +123,9 @@ CPU = device("cpu")
 def backend_at(where: object) -> Backend:
     """The backend of a ``device=`` argument; None is the CPU. An unknown device raises."""
     if where is None or where is CPU or where == "cpu":
-        return backend.CPU
+        return NAMED["cpu"]
     wanted = where if isinstance(where, device) else device(where)
-    found = backend_named(wanted.type)
+    found = NAMED.get(wanted.type)
     if found is not None:
         return found
     if wanted.type == "cuda":
@@ -139,14 +138,14 @@ def backend_at(where: object) -> Backend:
 def require_cpu(where: object) -> None:
     """Accept None and the CPU; any other device raises an error that says what to do."""
     found = backend_at(where)
-    if found is not backend.CPU:
+    if found.name != "cpu":
         raise RuntimeError(f"not supported on device '{found.name}' yet")
 
 
 def device_of(array: object) -> device:
     """The device of an array."""
     found = backend_of(array)
-    return CPU if found is backend.CPU else device(found.name, 0)
+    return CPU if found.name == "cpu" else device(found.name, 0)
 
 
 class layout:

@@ -25,8 +25,9 @@ def on_one_device(arrays: list[Any]) -> tuple[Backend, list[Any]]:
     others = [backend for backend in found if backend is not CPU]
     if len(found) == 1:
         return found.pop(), arrays
-    if len(others) == 1 and all(
-        array.ndim == 0 for array in _flat(arrays) if type(array) is _cpu_array
+    if len(others) == 1 and (
+        others[0].name == "cpu"  # arrays of a step that is recorded
+        or all(array.ndim == 0 for array in _flat(arrays) if type(array) is _cpu_array)
     ):
         return others[0], _moved(arrays, others[0])
     names = sorted(backend.name for backend in found)
@@ -48,4 +49,4 @@ def _flat(arrays: list[object]) -> Iterator[Any]:
 def _moved(value: object, backend: Backend) -> Any:
     if isinstance(value, list):
         return [_moved(item, backend) for item in value]
-    return backend.from_numpy(value) if type(value) is _cpu_array else value
+    return backend.beside(value) if type(value) is _cpu_array else value

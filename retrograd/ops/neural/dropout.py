@@ -50,10 +50,18 @@ def _noise(array: Array, keep: float, features: bool) -> Tensor:
 def _ones_and_zeros(array: Array, keep: float) -> Array:
     """An array like `array`, laid out as it is: one with probability `keep`, else zero."""
     if array.flags.c_contiguous:
-        made = kernels.draw_ones(default_generator, array.shape, array.dtype, keep)
-        if made is not None:
-            moved: Array = backend_of(array).from_numpy(made)
-            return moved
+        return backend_of(array).drawn(_in_rows, array.shape, array.dtype, keep)
+    return backend_of(array).drawn(_laid_out, array, keep)
+
+
+def _in_rows(shape: tuple[int, ...], dtype: Any, keep: float) -> Array:
+    made: Array | None = kernels.draw_ones(default_generator, shape, dtype, keep)
+    if made is not None:
+        return made
+    return bernoulli(default_generator, math.prod(shape), keep, dtype).reshape(shape)
+
+
+def _laid_out(array: Array, keep: float) -> Array:
     return fill_(new_like(array), bernoulli(default_generator, array.size, keep, array.dtype))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retrograd.backend import backend_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import bump, check_writable, refresh
 from retrograd.ops.kinds import Array, Namespace
@@ -91,7 +92,7 @@ def _write(
         operation = OPS[name or f"_overwrite_{writer}"].in_place
         operation(tensor, *more, values)
     else:
-        fill(tensor._array)
+        backend_of(tensor._array).drawn(fill, tensor._array)
         bump(tensor, writer)
     return tensor
 

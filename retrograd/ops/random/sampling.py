@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import kernels
+from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.making.arguments import (
@@ -81,15 +81,16 @@ def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
                 create, generator=source, dtype=kind, requires_grad=requires_grad
             )
             return batches().by_shape(again, shape, out)
-        array = sample(source, math.prod(shape), kind.numpy).reshape(shape)
-        return deliver(name, place.from_numpy(_own(array)), out, dtype, requires_grad)
+        array = place.drawn(_own, sample, shape, source, math.prod(shape), kind.numpy)
+        return deliver(name, array, out, dtype, requires_grad)
 
     create.__name__ = create.__qualname__ = name
     return publish(create)
 
 
-def _own(array: Array) -> Array:
-    """A sampler may hand out a view of the generator's own words: never write into those."""
+def _own(sample: Callable[..., Array], shape: tuple[int, ...], *args: object) -> Array:
+    """Numbers in a shape. A sampler may hand out a view of the generator's own words: copied."""
+    array = sample(*args).reshape(shape)
     return array if array.flags.writeable else array.copy()
 
 
@@ -114,7 +115,7 @@ def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[...,
         kind = dtypes.as_dtype(dtype, name)
         target = input._array.dtype if kind is None else kind.numpy
         array = array_like(input._array, target, memory_format)
-        fill(generator_or_default(generator, name), array)
+        backend_of(array).drawn(fill, generator_or_default(generator, name), array)
         return fresh(array, requires_grad)
 
     create.__name__ = create.__qualname__ = name
@@ -211,8 +212,9 @@ def randint(
         return batches().by_shape(
             lambda wanted: randint(low, high, wanted, generator=source, dtype=kind), shape, out
         )
-    array = integers.randint(source, math.prod(shape), low, high, kind.numpy).reshape(shape)
-    return deliver("randint", place.from_numpy(_own(array)), out, dtype, requires_grad)
+    numbers = source, math.prod(shape), low, high, kind.numpy
+    array = place.drawn(_own, integers.randint, shape, *numbers)
+    return deliver("randint", array, out, dtype, requires_grad)
 
 
 @publish
@@ -244,7 +246,9 @@ def randint_like(
         input._array, input._array.dtype if kind is None else kind.numpy, memory_format
     )
     source = generator_or_default(generator, "randint_like")
-    fill_(array, integers.randint(source, array.size, low, high, array.dtype))
+    backend_of(array).drawn(
+        lambda a: fill_(a, integers.randint(source, a.size, low, high, a.dtype)), array
+    )
     return fresh(array, requires_grad)
 
 
@@ -281,8 +285,8 @@ def randperm(
     source = generator_or_default(generator, "randperm")
     if TRANSFORMS.active and is_mapped():
         return batches().one_by_one(lambda: randperm(n, generator=source, dtype=kind), out)
-    array = permutation.randperm(source, count, kind.numpy)
-    return deliver("randperm", place.from_numpy(_own(array)), out, dtype, requires_grad)
+    array = place.drawn(_own, permutation.randperm, (count,), source, count, kind.numpy)
+    return deliver("randperm", array, out, dtype, requires_grad)
 
 
 # ------------------------------------------------------------------------ from other tensors
@@ -366,8 +370,9 @@ def multinomial(
         return batches().of_rows(
             lambda rows: multinomial(rows, count, replacement, generator=source), input
         )
-    array = multinomial_array(source, input._array, count, replacement)
-    return deliver("multinomial", np.array(array, order="C"), out, None, False)
+    drawn = backend_of(input._array).drawn
+    array = drawn(multinomial_array, source, input._array, count, replacement)
+    return deliver("multinomial", xp_of(array).array(array, order="C"), out, None, False)
 
 
 @op(
@@ -461,5 +466,6 @@ def normal(
     if TRANSFORMS.active and is_mapped():
         again = functools.partial(normal, mean, std, generator=source, dtype=kind)
         return batches().by_shape(again, shape, out)
-    array = normal_array(source, math.prod(shape), float(mean), float(std), kind.numpy)
-    return deliver("normal", place.from_numpy(array.reshape(shape)), out, dtype, requires_grad)
+    numbers = source, math.prod(shape), float(mean), float(std), kind.numpy
+    array = place.drawn(_own, normal_array, shape, *numbers)
+    return deliver("normal", array, out, dtype, requires_grad)

@@ -1,0 +1,449 @@
+"""From a recording to a plan: a Python function that binds tensors, runs segments and makes calls.
+
+The function is written out as text, so that what it looks at costs no more than an attribute. It
+checks first, and answers `MISS` before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import FunctionType
+from typing import Any, Protocol
+
+from retrograd import dtypes
+from retrograd.backend.arrays import Array
+from retrograd.engine.accumulate import is_accumulator
+from retrograd.engine.node import Node, dressed
+from retrograd.engine.state import HOT, STATE
+from retrograd.replay.execute import PythonExecutor
+from retrograd.replay.program import Buffer, Executor, Instruction, Program, Slot
+from retrograd.replay.recorder import Adopted, Done, Outside, Read, Recorder
+from retrograd.replay.recording import Recorded, bounds, flat
+from retrograd.tensor import Tensor, VersionCell, cell_of, meta_of, wrap
+
+MISS: Any = object()
+EXECUTORS: list[type[Executor]] = [PythonExecutor]  # the last one is used
+
+
+class Reading(Protocol):
+    """What came out of reading a step once."""
+
+    result: Any  # what the function returned
+    effects: Sequence[tuple[Callable[..., object], tuple[object, ...]]]  # done at each replay
+    check: Callable[..., Sequence[Tensor] | None]  # (args, kwargs) -> tensors by place, or None
+
+
+class Unbindable(Exception):
+    """No plan can be made of a recording; the reason."""
+
+
+# --------------------------------------------------------------- what the function calls
+
+
+def made(array: Array, facts: tuple[Any, ...], cell: VersionCell) -> Tensor:
+    """A tensor of the step for somebody outside."""
+    tensor = wrap(array)
+    tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut = facts
+    tensor._cell = cell
+    return tensor
+
+
+def cell_at(version: int) -> VersionCell:
+    """A version cell that has counted some writes."""
+    cell = VersionCell()
+    cell.version = version
+    return cell
+
+
+def wrote(tensor: Tensor, writes: int, facts: tuple[Any, ...]) -> None:
+    """Count what instructions wrote into a tensor from outside."""
+    cell = cell_of(tensor)
+    cell.version += writes
+    cell.writer, cell.code, cell.lasti = facts
+
+
+def is_like(tensor: Any, slot: Slot) -> bool:
+    """Whether a tensor without history lies in memory as the recorded one did."""
+    if not isinstance(tensor, Tensor) or tensor.grad_fn is not None:
+        return False
+    array = tensor._array
+    if array.shape != slot.shape or array.dtype is not slot.dtype or tensor._level:
+        return False
+    return array.strides == slot.strides or array.size < 2
+
+
+def expect(tensor: Any, slot: Slot) -> Any:
+    """What a call returned, which the instructions after it take in the recorded layout."""
+    if not is_like(tensor, slot):
+        raise RuntimeError("replay: a call returned a tensor of another shape than when recorded")
+    return tensor
+
+
+def are_apart(*arrays: Array) -> bool:
+    """Whether no two arrays share memory."""
+    regions = sorted(bounds(array)[:2] for array in arrays)
+    return all(first[1] <= second[0] for first, second in pairwise(regions))
+
+
+# ------------------------------------------------------------------------------- the plan
+
+
+class Plan:
+    """What a recording does, as one function: ``run(args, kwargs)``.
+
+    `text` and `programs` are compared with another recording's: see `agrees`.
+    """
+
+    def __init__(self, recorder: Recorder, reading: Reading) -> None:
+        self.recorder = recorder
+        self.names: dict[str, Any] = {
+            "MISS": MISS, "HOT": HOT, "STATE": STATE, "made": made, "cell_at": cell_at,
+            "wrote": wrote, "is_like": is_like, "expect": expect, "are_apart": are_apart,
+            "default_dtype": dtypes.get_default_dtype, "check": reading.check,
+        }  # fmt: skip
+        self.programs: list[Program] = []
+        self._lines: list[str] = []
+        self._tensors: dict[int, str] = {}  # made by the step or a call: the variable, by identity
+        self._slots: dict[int, Slot] = {}  # that the function uses
+        self._cells: set[str] = set()  # of the buffers whose memory goes to tensors
+        self._anchors: dict[int, tuple[int, Slot]] = {}  # by own buffer: who makes it, and which
+        self._bound: dict[int, Adopted] = {}  # by input buffer
+        for number, instruction in enumerate(recorder.tape.instructions):
+            for slot in instruction.results:
+                if slot is not None:
+                    self._anchors.setdefault(slot.buffer.index, (number, slot))
+        for taken in recorder.adopted.values():
+            self._bound.setdefault(taken.slot.buffer.index, taken)
+        self._guards()
+        for done in recorder.done:
+            self._call(done) if done.call is not None else self._after(done)
+        for function, args in reading.effects:
+            self._lines.append(f"{self.constant(function)}(*{self.express(tuple(args))})")
+        self._lines.append(f"return {self.express(reading.result)}")
+        for done in recorder.done:
+            if done.call is None:
+                self._segment(done)
+        body = "\n".join(f"    {line}" for line in self._lines if line)
+        self.text = f"def run(args, kwargs):\n{body}\n"
+        exec(compile(self.text, "<retrograd replay>", "exec"), self.names)
+        self.run: Callable[[Any, Any], Any] = self.names["run"]
+
+    def agrees(self, other: Plan) -> bool:
+        """Whether another recording gave the same plan."""
+        mine, theirs = self.names, other.names
+        return (
+            self.text == other.text
+            and all(
+                mine[name] is theirs[name] or same(mine[name], theirs[name])
+                for name in mine
+                if name[0] == "c" and name[1:].isdigit()
+            )
+            and same([_listing(x) for x in self.programs], [_listing(x) for x in other.programs])
+        )
+
+    def constant(self, value: object, prefix: str = "c") -> str:
+        """A name for an object that the function uses."""
+        for name, known in self.names.items():
+            if known is value and name[0] == prefix and name[1:].isdigit():
+                return name
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    # ---- guards
+
+    def _guards(self) -> None:
+        put = self._lines.append
+        put("if HOT['UNUSUAL']: return MISS")
+        put("found = check(args, kwargs)")
+        dtype = self.constant(dtypes.get_default_dtype())
+        modes = f"STATE.grad_enabled is not {STATE.grad_enabled} or default_dtype() is not {dtype}"
+        put(f"if found is None or {modes}: return MISS")
+        for taken in self.recorder.adopted.values():
+            if taken.owner is None and (taken.place is None or taken.place >= 0):
+                put(f"if {' or '.join(self._tests(taken))}: return MISS")
+        written = {x.target.buffer.index for x in self.recorder.tape.instructions if x.target}
+        inputs = [x for x in self._bound.values() if x.place is None or x.place >= 0]
+        loose = [x for x in inputs if x.place is not None]
+        if any(x.slot.buffer.index in written for x in loose):
+            checked = inputs
+        else:
+            checked = [x for x in inputs if x in loose or x.slot.buffer.index in written]
+        if loose and len(checked) > len(loose):
+            arrays = [f"{self.outside(x)}._array" for x in checked if x.owner is None]
+            put(f"if not are_apart({', '.join(arrays)}): return MISS")
+
+    def _tests(self, taken: Adopted) -> list[str]:
+        """What must not be so of a tensor from outside."""
+        name = self.outside(taken)
+        if taken.place is None:
+            tests = [f"{name}._array is not {self.constant(taken.held, 'a')}"]
+        else:
+            tests = [f"not is_like({name}, {self.constant(taken.slot, 'l')})"]
+        tests.append(f"{name}._requires_grad is not {taken.required}")
+        if not taken.required:
+            return tests
+        meta = f"{name}._meta"
+        if taken.place is None:
+            meta = self.constant(meta_of(taken.tensor), "m")
+        else:
+            tests.append(f"{meta} is None")
+        tests.append(f"{meta}.hooks or {meta}.post_accumulate_hooks")
+        before = next((x for x in self.recorder.adopted.values() if x.owner is taken), None)
+        if self._is_reset(taken, before):
+            return tests
+        if taken.first_grad is None:
+            return [*tests, f"{meta}.grad is not None"]
+        if before is None or before.tensor is not taken.first_grad:
+            raise Unbindable("a .grad is exchanged during the step")
+        like = f"is_like({meta}.grad, {self.constant(before.slot, 'l')})"
+        return [*tests, f"not {like} or {meta}.grad._requires_grad"]
+
+    def _is_reset(self, taken: Adopted, before: Adopted | None) -> bool:
+        """Whether a call takes the `.grad` of a leaf away before anything depends on it."""
+        for done in self.recorder.done:
+            if id(taken.tensor) in done.resets:
+                return True
+            used = _buffers_used(self.recorder.tape.instructions[done.start : done.stop])
+            if before is not None and before.slot.buffer.index in used:
+                return False
+            if any(x is taken for x, _ in done.grads):
+                return before is not None  # the step itself takes it away, and sets another
+        return False
+
+    # ---- expressions
+
+    def outside(self, taken: Adopted) -> str:
+        """A tensor from outside."""
+        if taken.owner is not None:
+            return f"{self.outside(taken.owner)}._meta.grad"
+        if taken.place is None:
+            return self.constant(taken.tensor)
+        return f"found[{taken.place}]" if taken.place >= 0 else self._tensors[id(taken.tensor)]
+
+    def slot(self, slot: Slot) -> str:
+        """The variable that has the array of a slot, which a segment gives."""
+        if slot.buffer.kind != "own":
+            raise Unbindable("a view of a tensor from outside leaves the step")
+        self._slots[slot.index] = slot
+        return f"s{list(self._slots).index(slot.index)}"
+
+    def express(self, value: Any) -> str:
+        """Python text for a value that leaves the step, or goes into a call."""
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        kind = type(value)
+        if kind is Read:
+            return f"{self.slot(value.slot)}.{value.name}()"
+        if kind is Outside:
+            return self.constant(value.value)
+        if kind is tuple or kind is list:
+            inside = "".join([f"{self.express(item)}, " for item in value])
+            return f"({inside})" if kind is tuple else f"[{inside}]"
+        if kind is dict:
+            return "{" + "".join([f"{k!r}: {self.express(x)}, " for k, x in value.items()]) + "}"
+        return repr(value) if kind in (bool, int, str, type(None)) else self.constant(value)
+
+    def _tensor(self, tensor: Tensor) -> str:
+        taken = self.recorder.adopted.get(id(tensor))
+        if taken is not None:
+            return self.outside(taken)
+        name = self._tensors.get(id(tensor))
+        if name is not None:
+            return name
+        array: Any = tensor._array
+        if type(array) is not Recorded or array.slot is None:
+            raise Unbindable("a tensor leaves the step that is not of it")
+        check_leaving(tensor)
+        variable = self.slot(array.slot)
+        self._tensors[id(tensor)] = name = f"t{len(self._tensors)}"
+        cell = f"k{list(self._anchors).index(array.slot.buffer.index)}"
+        if cell not in self._cells:
+            self._cells.add(cell)
+            version = 0 if tensor._cell is None else tensor._cell.version
+            self._lines.append(f"{cell} = cell_at({version})")
+        facts = tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut
+        self._lines.append(f"{name} = made({variable}, {self.constant(facts, 'n')}, {cell})")
+        return name
+
+    # ---- what is done
+
+    def _call(self, done: Done) -> None:
+        assert done.call is not None
+        function, args, kwargs, result = done.call
+        name = f"r{len(self._lines)}"
+        self._lines.append(
+            f"{name} = {self.constant(function)}(*{self.express(args)}, **{self.express(kwargs)})"
+        )
+        for path, tensor in _paths(result, name):
+            taken = self.recorder.adopted.get(id(tensor))
+            if taken is not None and (taken.place or 0) < 0:
+                self._tensors[id(tensor)] = made = f"t{len(self._tensors)}"
+                slot = self.constant(taken.slot, "l")
+                self._lines.append(f"{made} = expect({path}, {slot})")
+
+    def _after(self, done: Done) -> None:
+        """A segment runs here: a line for it, written when all uses are known; what it leaves."""
+        self._lines.append("")
+        done.line = len(self._lines) - 1
+        for taken, count in done.writes:
+            cell = cell_of(taken.tensor)
+            facts = self.constant((cell.writer, cell.code, cell.lasti), "n")
+            self._lines.append(f"wrote({self.outside(taken)}, {count}, {facts})")
+        for taken, grad in done.grads:
+            value = "None" if grad is None else self._tensor(grad)
+            self._lines.append(f"{self.outside(taken)}._meta.grad = {value}")
+
+    def _segment(self, done: Done) -> None:
+        instructions = self.recorder.tape.instructions
+        if done.start == done.stop:
+            return
+        inside = range(done.start, done.stop)
+        later = _buffers_used(instructions[done.stop :])
+        leaving = [s for s in self._slots.values() if self._anchors[s.buffer.index][0] in inside]
+        for maker, slot in self._anchors.values():
+            if maker in inside and slot.buffer.index in later:
+                self.slot(slot)
+                leaving.append(slot)
+        part = instructions[done.start : done.stop]
+        taken: list[tuple[Slot, str]] = []
+        for index in _buffers_used(part):
+            if index in self._bound:
+                source = self._bound[index]
+                taken.append((source.slot, f"{self.outside(source)}._array"))
+            elif index in self._anchors and self._anchors[index][0] < done.start:
+                slot = self._anchors[index][1]
+                taken.append((slot, self.slot(slot)))
+        program = extract(part, [slot for slot, _ in taken], list(dict.fromkeys(leaving)))
+        self.programs.append(program)
+        run = self.constant(EXECUTORS[-1](program).run, "x")
+        targets = "".join(f"{self.slot(slot)}, " for slot in dict.fromkeys(leaving))
+        sources = "".join(f"{source}, " for _, source in taken)
+        self._lines[done.line] = f"{targets}{'= ' if targets else ''}{run}(({sources}))"
+
+
+def extract(part: list[Instruction], inputs: list[Slot], outputs: list[Slot]) -> Program:
+    """A program of its own: buffers and slots are numbered anew, in the order of their use."""
+    program = Program()
+    buffers: dict[int, Buffer] = {}
+    slots: dict[int, Slot] = {}
+    given = {slot.buffer.index for slot in inputs}
+
+    def moved(value: Any) -> Any:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return kind([moved(item) for item in value])
+        if kind is dict:
+            return {name: moved(item) for name, item in value.items()}
+        if kind is not Slot:
+            return value
+        old = value.buffer
+        if old.index not in buffers:
+            form: Any = "input" if old.index in given else old.kind
+            buffers[old.index] = Buffer(len(buffers), old.nbytes, form, old.value)
+            program.buffers.append(buffers[old.index])
+        if value.index not in slots:
+            facts = value.offset, value.shape, value.strides, value.dtype
+            slots[value.index] = Slot(len(slots), buffers[old.index], *facts)
+            program.slots.append(slots[value.index])
+        return slots[value.index]
+
+    program.inputs = moved(inputs)
+    for x in part:
+        operands, keywords, results = moved((x.operands, x.keywords, x.results))
+        made = Instruction(x.op, operands, keywords, results, moved(x.target), x.site)
+        program.instructions.append(made)
+    program.outputs = moved(outputs)
+    return program
+
+
+def _buffers_used(part: Sequence[Instruction]) -> dict[int, None]:
+    """The buffers that instructions name, in order."""
+    values = [(x.operands, list(x.keywords.values()), x.target) for x in part]
+    return {slot.buffer.index: None for slot in flat(values) if type(slot) is Slot}
+
+
+def _paths(value: object, path: str) -> list[tuple[str, Tensor]]:
+    """The tensors in what a call returned, and how to get at them."""
+    if isinstance(value, Tensor):
+        return [(path, value)]
+    items: Any = enumerate(value) if isinstance(value, (tuple, list)) else ()
+    if isinstance(value, dict):
+        items = value.items()
+    return [found for key, item in items for found in _paths(item, f"{path}[{key!r}]")]
+
+
+def check_leaving(tensor: Tensor) -> None:
+    """Raise where a tensor of the step cannot be made anew for somebody outside."""
+    if type(tensor) is not Tensor or tensor.__dict__:
+        raise Unbindable("a tensor of a class of its own, or with attributes, leaves the step")
+    meta = tensor._meta
+    if meta is not None and (meta.hooks or meta.grad is not None or meta.retains_grad):
+        raise Unbindable("a tensor with hooks or a gradient leaves the step")
+    if not tensor._requires_grad:
+        return
+    if tensor._view is not None or tensor._grad_fn is None:
+        raise Unbindable("a view with a history, or a new leaf, leaves the step")
+    nodes = [x for x in graph_behind(tensor._grad_fn) if not is_accumulator(x)]
+    freed = next((x.freed for x in nodes if x.freed is not None), None)
+    if freed is None:
+        raise Unbindable("a graph leaves the step that backward() has not freed")
+    for node in nodes:  # those of a call that retained the graph lead nowhere any more
+        if node.freed is None:
+            dressed(node).release(freed)
+
+
+def graph_behind(root: Node) -> list[Node]:
+    """All nodes that a node leads to, and itself."""
+    found = {root: None}
+    waiting = [root]
+    while waiting:
+        for node in waiting.pop().edges:
+            if node is not None and node not in found:
+                found[node] = None
+                waiting.append(node)
+    return list(found)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two recordings have the same value at one place."""
+    if first is second:
+        return True
+    kind = type(first)
+    if kind is not type(second):
+        return False
+    if kind in (tuple, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    if kind is dict:
+        return list(first) == list(second) and same([*first.values()], [*second.values()])
+    if kind is FunctionType and first.__code__ is second.__code__:
+        inside = [[x.cell_contents for x in f.__closure__ or ()] for f in (first, second)]
+        return same([*inside[0], first.__defaults__], [*inside[1], second.__defaults__])
+    if isinstance(first, float) and first != first:
+        return bool(second != second)
+    try:
+        return bool(first == second)
+    except Exception:
+        return False
+
+
+def _listing(program: Program) -> list[Any]:
+    """All of a program, in values that `same` compares."""
+
+    def listed(value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return [listed(item) for item in value]
+        if type(value) is dict:
+            return {name: listed(item) for name, item in value.items()}
+        return f"slot {value.index}" if type(value) is Slot else value
+
+    buffers = [
+        (x.nbytes, x.kind, None if x.value is None else x.value.tobytes()) for x in program.buffers
+    ]
+    slots = [(x.buffer.index, x.offset, x.shape, x.strides, x.dtype) for x in program.slots]
+    parts = [
+        (x.op, listed(x.operands), listed(x.keywords), listed(x.results), listed(x.target))
+        for x in program.instructions
+    ]
+    return [buffers, slots, parts, listed(program.inputs), listed(program.outputs)]
