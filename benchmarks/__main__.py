@@ -165,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def mebibytes(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB"
+    return f"{count / 2**20:.1f} MiB" if count >= 2**18 else f"{count / 2**10:.1f} KiB"
 
 
 def run_memory(options: argparse.Namespace) -> int:
@@ -186,21 +186,26 @@ def run_memory(options: argparse.Namespace) -> int:
         if not options.json:
             print(
                 f"{options.name} {reference.version}, {options.subject} {subject.version}\n"
-                f"peak memory of a "
-                f"process while it prepares a workload and runs a few steps, above what it had\n"
-                f"before; less than a few MiB says little\n\n"
-                f"{'workload':<18}{options.name:>12}{options.subject[:9]:>12}"
+                f"at the peak: bytes of arrays that a step holds above those at its begin, and "
+                f"resident\nmemory of a process, above what it had before it prepared the workload "
+                f"and ran a few\nsteps, where less than a few MiB says little\n\n"
+                f"{'':<18}{'arrays':>24}{'resident':>24}\n"
+                f"{'workload':<18}" + f"{options.name:>12}{options.subject[:9]:>12}" * 2
             )
         for name in options.only or WORKLOADS:
             try:
-                peaks = {w.label: w.peak_bytes(name) for w in (reference, subject)}
+                peaks = {w.label: w.peaks(name) for w in (reference, subject)}
             except WorkerError as error:
                 failures.append({"workload": name, "error": str(error)})
                 print(f"{name:<18} not measured: {error}", file=sys.stderr)
                 continue
-            results.append({"workload": name, "peak_bytes": peaks})
+            results.append({"workload": name, "peaks": peaks})
             if not options.json:
-                figures = "".join(f"{mebibytes(peak):>12}" for peak in peaks.values())
+                figures = "".join(
+                    f"{mebibytes(peaks[label][kind]):>12}"
+                    for kind in ("arrays", "resident")
+                    for label in peaks
+                )
                 print(f"{name:<18}{figures}", flush=True)
     if options.json:
         print(json.dumps({"results": results, "failures": failures}, indent=2))

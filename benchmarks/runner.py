@@ -90,8 +90,9 @@ class Worker:
         values: list[dict[str, Any] | None] = self.ask(do="values", workload=workload)["values"]
         return values
 
-    def peak_bytes(self, workload: str) -> int:
-        return int(self.ask(do="memory", workload=workload)["bytes"])
+    def peaks(self, workload: str) -> dict[str, int]:
+        """Bytes at the highest moment: of arrays in a step, of the process's resident pages."""
+        return dict(self.ask(do="memory", workload=workload)["peaks"])
 
     def close(self) -> None:
         if self.process.stdin is not None:

@@ -8,18 +8,17 @@ One JSON object per line. The first reply, before any request, says which module
 folder the module comes from there (another checkout of retrograd); the workloads are always these.
 """
 
-import ctypes
 import gc
 import importlib
 import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy
 
+from benchmarks.memory import peaks
 from benchmarks.workloads import EVERY
 
 CHECKED_STEPS = 3
@@ -63,66 +62,12 @@ def seconds_for(torch: Any, name: str, iterations: int) -> float:
     return time.process_time() - started
 
 
-STATUS = Path("/proc/self/status")
-PEAK = Path("/proc/self/clear_refs")
-"""Where Linux tells a process its memory, and where it forgets the peak so far."""
-
-MEMORY_STEPS = 5
-
-
-def resident(fact: str) -> int:
-    """Bytes of this process: "VmRSS" now, "VmHWM" at the peak."""
-    for line in STATUS.read_text().splitlines():
-        if line.startswith(fact + ":"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"no {fact} in {STATUS}")
-
-
-def peak_bytes(torch: Any, name: str) -> int:
-    """How far a workload drives the memory of this process above what it had before.
-
-    The first run is not counted: it imports what the library loads only when it is needed. What
-    it leaves in the allocator is given back, or the second run would use it unseen.
-    """
-    EVERY[name].prepare(torch).step()
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    before = resident("VmRSS")
-    PEAK.write_text("5")
-    step = EVERY[name].prepare(torch).step
-    for _ in range(MEMORY_STEPS):
-        step()
-    return resident("VmHWM") - before
-
-
-def peak_in_child(torch: Any, name: str) -> dict[str, Any]:
-    """`peak_bytes` in a fork of this process, which leaves its own heap as it was.
-
-    Memory that an earlier workload freed would be used again and not be seen: so nothing else
-    may have run in this process before.
-    """
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            reply: dict[str, Any] = {"bytes": peak_bytes(torch, name)}
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
-        os.write(writing, json.dumps(reply).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return dict(json.loads(text)) if text else {"error": "the measuring process died"}
-
-
 def answer(torch: Any, request: dict[str, Any]) -> dict[str, Any]:
     try:
         if request["do"] == "values":
             return {"values": values_after_steps(torch, request["workload"])}
         if request["do"] == "memory":
-            return peak_in_child(torch, request["workload"])
+            return {"peaks": peaks(torch, request["workload"])}
         return {"seconds": seconds_for(torch, request["workload"], request["iterations"])}
     except Exception as error:
         # The report of a retrograd error is in its notes; one line is enough for a table.
