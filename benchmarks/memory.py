@@ -9,13 +9,12 @@ gives it (NEP 49).
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy
 
 from benchmarks.workloads import EVERY
 
@@ -91,7 +90,8 @@ class CountedArrays:
         api.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         api.PyCapsule_GetPointer.restype = ctypes.c_void_p
         api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-        table = api.PyCapsule_GetPointer(numpy._core._multiarray_umath._ARRAY_API, None)
+        numpy = importlib.import_module("numpy._core._multiarray_umath")
+        table = api.PyCapsule_GetPointer(numpy._ARRAY_API, None)
         functions = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
         set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(
             functions[self.SET_HANDLER]

@@ -3,7 +3,8 @@
 glibc gives blocks above a threshold back at every `free`; the next large array then pays a page
 fault for every 4 kB. That is a large part of the time of elementwise work on large arrays. Two
 `mallopt` settings keep such blocks for reuse. The price: the process stays at its peak size.
-``RETROGRAD_KEEP_MEMORY=0`` leaves the allocator alone.
+`give_back` returns what is free to the system, once; ``RETROGRAD_KEEP_MEMORY=0`` in the environment
+leaves the allocator alone.
 """
 
 from __future__ import annotations
@@ -27,3 +28,16 @@ def keep_freed_memory() -> bool:
     mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
     mallopt.restype = ctypes.c_int
     return bool(mallopt(_MMAP_THRESHOLD, 1 << 30)) and bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1))
+
+
+def give_back() -> bool:
+    """Return freed memory to the system now, as after a peak; False where the C library cannot.
+
+    >>> from retrograd.backend import memory
+    >>> returned = memory.give_back()
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):  # a C library without it
+        return False
+    return True

@@ -12,6 +12,7 @@ typedef struct {
     Py_ssize_t count;
     PyObject *parts[FEW_PARTS];
     PyObject *holder; /* a tuple or list, or NULL */
+    int spare;        /* nobody but the walk has the gradient, so the last part may be computed in its memory */
 } Results;
 
 static inline void

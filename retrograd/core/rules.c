@@ -24,6 +24,15 @@ RawFunctions raw_functions;
 typedef void (*Loop)(const void *gradient, const void *first, const void *second, double number, void *result,
                      npy_intp count);
 
+/* The result may lie where the gradient does, element on element: no element reads what another one wrote. */
+#if defined(__clang__)
+#define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EACH_ALONE _Pragma("GCC ivdep")
+#else
+#define EACH_ALONE
+#endif
+
 /* A loop over the gradient `g` and up to two saved values `a` and `b`; `c` is a number in the arrays' type. */
 #define LOOP(name, reads_first, reads_second, expression)                                                            \
     FOR_EACH_PROCESSOR static void name##_float32(const void *gradient, const void *first, const void *second,       \
@@ -31,8 +40,9 @@ typedef void (*Loop)(const void *gradient, const void *first, const void *second
     {                                                                                                                \
         const npy_float32 *G = gradient, *A = first, *B = second;                                                    \
         const npy_float32 c = (npy_float32)number;                                                                   \
-        npy_float32 *__restrict R = result;                                                                          \
+        npy_float32 *R = result;                                                                          \
         (void)A, (void)B, (void)c;                                                                                   \
+        EACH_ALONE                                                                                                   \
         for (npy_intp i = 0; i < count; i++) {                                                                       \
             const npy_float32 g = G[i], a = reads_first ? A[i] : 0, b = reads_second ? B[i] : 0;                     \
             (void)g, (void)a, (void)b;                                                                               \
@@ -44,8 +54,9 @@ typedef void (*Loop)(const void *gradient, const void *first, const void *second
     {                                                                                                                \
         const npy_float64 *G = gradient, *A = first, *B = second;                                                    \
         const npy_float64 c = number;                                                                                \
-        npy_float64 *__restrict R = result;                                                                          \
+        npy_float64 *R = result;                                                                          \
         (void)A, (void)B, (void)c;                                                                                   \
+        EACH_ALONE                                                                                                   \
         for (npy_intp i = 0; i < count; i++) {                                                                       \
             const npy_float64 g = G[i], a = reads_first ? A[i] : 0, b = reads_second ? B[i] : 0;                     \
             (void)g, (void)a, (void)b;                                                                               \
@@ -73,11 +84,13 @@ LOOP(divisor_rule, 1, 1, -g *(a / b / b))
 LOOP(scaled_product, 1, 0, g *(a *c))
 LOOP(difference_scaled, 1, 0, (g - a) * c) /* of two saved values: there is no gradient in it */
 
-/* A new array like the first one, filled by a loop. All arrays are alike. */
+/* An array filled by a loop: that of the gradient itself where it is spare and not yet given on (`results`; NULL: it is
+ * needed), else a new one. All arrays are alike. */
 static PyObject *
-computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *second, double number)
+computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *second, double number, const Results *results)
 {
-    PyObject *result = new_array_like(gradient);
+    const int in_place = results != NULL && results->spare && Py_REFCNT(gradient) == 1;
+    PyObject *result = in_place ? Py_NewRef(gradient) : new_array_like(gradient);
     if (result == NULL) {
         return NULL;
     }
@@ -95,34 +108,34 @@ computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *secon
 /* ---- arithmetic, by a loop here or by the function that Python rules call ------------------------------------ */
 
 static PyObject *
-multiplied(PyObject *left, PyObject *right)
+multiplied(PyObject *left, PyObject *right, const Results *results)
 {
     double number;
     if (is_plain(left)) {
         if (are_alike(left, right)) {
-            return computed(times_loops, left, right, NULL, 0);
+            return computed(times_loops, left, right, NULL, 0, results);
         }
         if (as_number(right, &number)) {
-            return computed(times_number_loops, left, NULL, NULL, number);
+            return computed(times_number_loops, left, NULL, NULL, number, results);
         }
     }
     return call_two(raw_functions.mul, left, right);
 }
 
 static PyObject *
-divided(PyObject *left, PyObject *right)
+divided(PyObject *left, PyObject *right, const Results *results)
 {
     if (are_alike(left, right)) {
-        return computed(over_loops, left, right, NULL, 0);
+        return computed(over_loops, left, right, NULL, 0, results);
     }
     return call_two(raw_functions.div, left, right);
 }
 
 static PyObject *
-negative_of(PyObject *array)
+negative_of(PyObject *array, const Results *results)
 {
     if (is_plain(array)) {
-        return computed(negated_loops, array, NULL, NULL, 0);
+        return computed(negated_loops, array, NULL, NULL, 0, results);
     }
     return PyObject_CallOneArg(raw_functions.neg, array);
 }
@@ -132,7 +145,7 @@ RULE(rule_mul)
 {
     /* saved: other, input */
     for (int index = 0; index < 2; index++) {
-        if (WANTS(index) && give(results, index, multiplied(g, saved[index])) < 0) {
+        if (WANTS(index) && give(results, index, multiplied(g, saved[index], index == 1 || !WANTS(1) ? results : NULL)) < 0) {
             return -1;
         }
     }
@@ -160,7 +173,7 @@ RULE(rule_sub)
     if (WANTS(0)) {
         give(results, 0, Py_NewRef(g));
     }
-    return WANTS(1) ? give(results, 1, negative_of(g)) : 1;
+    return WANTS(1) ? give(results, 1, negative_of(g, results)) : 1;
 }
 
 RULE(rule_rsub)
@@ -171,7 +184,7 @@ RULE(rule_rsub)
     if (WANTS(1)) {
         give(results, 1, Py_NewRef(g));
     }
-    return WANTS(0) ? give(results, 0, negative_of(g)) : 1;
+    return WANTS(0) ? give(results, 0, negative_of(g, results)) : 1;
 }
 
 RULE(rule_div)
@@ -180,16 +193,16 @@ RULE(rule_div)
     if (WANTS(1) && !(are_alike(g, saved[0]) && are_alike(g, saved[1]))) {
         return 0;
     }
-    if (WANTS(0) && give(results, 0, divided(g, saved[0])) < 0) {
+    if (WANTS(0) && give(results, 0, divided(g, saved[0], WANTS(1) ? NULL : results)) < 0) {
         return -1;
     }
-    return WANTS(1) ? give(results, 1, computed(divisor_rule_loops, g, saved[1], saved[0], 0)) : 1;
+    return WANTS(1) ? give(results, 1, computed(divisor_rule_loops, g, saved[1], saved[0], 0, results)) : 1;
 }
 
 RULE(rule_neg)
 {
     UNUSED_SAVED, UNUSED_WANTED;
-    return give(results, 0, negative_of(g));
+    return give(results, 0, negative_of(g, results));
 }
 
 RULE(rule_same)
@@ -206,7 +219,7 @@ RULE(rule_same)
         if (!are_alike(g, saved[0])) {                                 \
             return 0;                                                  \
         }                                                              \
-        return give(results, 0, computed(loops, g, saved[0], NULL, 0)); \
+        return give(results, 0, computed(loops, g, saved[0], NULL, 0, results)); \
     }
 
 RULE_OF_ONE(rule_tanh, tanh_rule_loops)
@@ -230,7 +243,7 @@ times_function(PyObject *g, PyObject *value, PyObject *function, const Loop *loo
         return -1;
     }
     const int fits = are_alike(g, slope);
-    PyObject *made = fits ? computed(loops, g, slope, NULL, 0) : NULL;
+    PyObject *made = fits ? computed(loops, g, slope, NULL, 0, results) : NULL;
     Py_DECREF(slope);
     return fits ? give(results, 0, made) : 0;
 }
@@ -254,7 +267,7 @@ RULE(rule_leaky_relu)
     if (!are_alike(g, saved[0]) || !as_number(saved[1], &slope)) {
         return 0;
     }
-    return give(results, 0, computed(leaky_rule_loops, g, saved[0], NULL, slope));
+    return give(results, 0, computed(leaky_rule_loops, g, saved[0], NULL, slope, results));
 }
 
 /* The gradient where the input was within the limits, of which one may be missing. */
@@ -267,9 +280,9 @@ RULE(rule_clamp)
         || (saved[2] != Py_None && !as_number(saved[2], &highest))) {
         return 0;
     }
-    PyObject *part = saved[1] == Py_None ? Py_NewRef(g) : computed(at_least_loops, g, input, NULL, lowest);
+    PyObject *part = saved[1] == Py_None ? Py_NewRef(g) : computed(at_least_loops, g, input, NULL, lowest, results);
     if (part != NULL && saved[2] != Py_None) {
-        Py_SETREF(part, computed(at_most_loops, part, input, NULL, highest));
+        Py_SETREF(part, computed(at_most_loops, part, input, NULL, highest, results));
     }
     return give(results, 0, part);
 }
@@ -340,10 +353,10 @@ RULE(rule_addcmul)
     if (WANTS(0)) {
         give(results, 0, Py_NewRef(g));
     }
-    if (WANTS(1) && give(results, 1, computed(scaled_product_loops, g, saved[0], NULL, value)) < 0) {
+    if (WANTS(1) && give(results, 1, computed(scaled_product_loops, g, saved[0], NULL, value, WANTS(2) ? NULL : results)) < 0) {
         return -1;
     }
-    return WANTS(2) ? give(results, 2, computed(scaled_product_loops, g, saved[2], NULL, value)) : 1;
+    return WANTS(2) ? give(results, 2, computed(scaled_product_loops, g, saved[2], NULL, value, results)) : 1;
 }
 
 /* pow with a number: saved input, exponent. The slope is the input to the power of one less, times the exponent. */
@@ -355,7 +368,7 @@ RULE(rule_pow)
         return 0;
     }
     if (exponent == 2 || exponent == 3) {
-        return give(results, 0, computed(exponent == 2 ? scaled_product_loops : cube_rule_loops, g, saved[0], NULL, exponent));
+        return give(results, 0, computed(exponent == 2 ? scaled_product_loops : cube_rule_loops, g, saved[0], NULL, exponent, results));
     }
     PyObject *less = PyNumber_Subtract(saved[1], objects.one);
     PyObject *power = less == NULL ? NULL : call_two(raw_functions.pow, saved[0], less);
@@ -364,7 +377,7 @@ RULE(rule_pow)
         return -1;
     }
     const int fits = are_alike(g, power);
-    PyObject *made = fits ? computed(scaled_product_loops, g, power, NULL, exponent) : NULL;
+    PyObject *made = fits ? computed(scaled_product_loops, g, power, NULL, exponent, results) : NULL;
     Py_DECREF(power);
     return fits ? give(results, 0, made) : 0;
 }
@@ -390,10 +403,10 @@ RULE(rule_mse_loss)
     if (reduction == REDUCTION_MEAN && size > 0) {
         factor /= (double)size;
     }
-    if (WANTS(0) && give(results, 0, computed(difference_scaled_loops, input, target, NULL, factor)) < 0) {
+    if (WANTS(0) && give(results, 0, computed(difference_scaled_loops, input, target, NULL, factor, NULL)) < 0) {
         return -1;
     }
-    return WANTS(1) ? give(results, 1, computed(difference_scaled_loops, target, input, NULL, factor)) : 1;
+    return WANTS(1) ? give(results, 1, computed(difference_scaled_loops, target, input, NULL, factor, NULL)) : 1;
 }
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 

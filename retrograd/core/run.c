@@ -491,7 +491,7 @@ run_call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *key
         if (found == -1) {
             return NULL;
         }
-        Results results;
+        Results results = {0}; /* the caller keeps its gradient */
         const int done
             = found < 0 ? 0 : run_node(self, arguments[0], arguments[1], wanted, arguments[3], 0, &results);
         if (done < 0) {

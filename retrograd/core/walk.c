@@ -697,6 +697,7 @@ run_entry(Walk *walk, int current, PyObject *edges, PyObject *gradient, Results 
     PyObject *node = walk->entries[current].node, *run = SLOT(node, in_node.run);
     results->count = 0;
     results->holder = NULL;
+    results->spare = PyArray_CheckExact(gradient) && PyArray_BASE(ARRAY(gradient)) == NULL && PyArray_ISWRITEABLE(ARRAY(gradient));
     int done = 0;
     if (SLOT(node, in_node.extra) == Py_None) {
         if (Py_TYPE(run) == &RunType) {

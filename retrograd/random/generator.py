@@ -143,12 +143,12 @@ class Generator:
         >>> state.shape, state.dtype
         ((5056,), dtype('uint8'))
         """
-        state = np.zeros(STATE_SIZE, np.uint8)
-        record = state.view(_STATE)
         with self.lock:
             known = self._known_state()
             if known is not None:
                 return known.copy()
+            state = np.zeros(STATE_SIZE, np.uint8)
+            record = state.view(_STATE)
             record["seed"] = self._seed
             record["left"] = self._stop - self._next + 1
             record["seeded"] = 1

@@ -47,7 +47,7 @@ def _leaky_relu_gradient(xp: Namespace, grad: Array, input: Array, negative_slop
 def _leaky_kernel(xp: Namespace, input: Array, negative_slope: float) -> Array:
     scaled = xp.multiply(input, negative_slope)
     if 0 < negative_slope <= 1:
-        return xp.maximum(input, scaled)
+        return xp.maximum(input, scaled, out=scaled)
     return xp.where(input > 0, input, scaled)
 
 
