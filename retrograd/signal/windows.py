@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -63,40 +62,6 @@ def _make(
         return fresh(np.ones(M, kind.numpy), requires_grad)
     window = shape(np.arange(M, dtype=np.float64), M if sym or M == 1 else M + 1)
     return fresh(window.astype(kind.numpy), requires_grad)
-
-
-def bartlett(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A triangle that goes to zero at both ends."""
-
-    def shape(n: Array, length: int) -> Array:
-        return 1 - np.abs(2 * n / (length - 1) - 1)
-
-    return _make("bartlett", M, shape, sym, dtype, layout, device, requires_grad)
-
-
-def cosine(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Half a period of a sine, sampled between the ends."""
-
-    def shape(n: Array, length: int) -> Array:
-        return np.sin(math.pi / length * (n + 0.5))
-
-    return _make("cosine", M, shape, sym, dtype, layout, device, requires_grad)
 
 
 def exponential(
@@ -176,21 +141,7 @@ def general_cosine(
     requires_grad: bool = False,
 ) -> Tensor:
     """A sum of cosines with the weights `a` and alternating signs."""
-    return _cosines("general_cosine", M, a, sym, dtype, layout, device, requires_grad)
-
-
-def _cosines(name: str, M: int, a: object, sym: bool, *options: Any) -> Tensor:
-    def shape(n: Array, length: int) -> Array:
-        if not isinstance(a, Iterable):
-            raise TypeError("Coefficients must be a list/tuple")
-        if not a:
-            raise ValueError("Coefficients cannot be empty")
-        angles = 2 * math.pi * n / (length - 1)
-        terms = [(-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a)]
-        result: Array = np.sum(terms, axis=0)
-        return result
-
-    return _make(name, M, shape, sym, *options)
+    return _make("general_cosine", M, _cosines(a), sym, dtype, layout, device, requires_grad)
 
 
 def general_hamming(
@@ -205,64 +156,74 @@ def general_hamming(
 ) -> Tensor:
     """A raised cosine, ``alpha - (1 - alpha) * cos``."""
     options = (dtype, layout, device, requires_grad)
-    return _cosines("general_cosine", M, [alpha, 1 - alpha], sym, *options)
+    return _make("general_cosine", M, _cosines([alpha, 1 - alpha]), sym, *options)
 
 
-def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A raised cosine that stays above zero: `general_hamming` with 0.54."""
-    options = (dtype, layout, device, requires_grad)
-    return _cosines("general_cosine", M, [0.54, 0.46], sym, *options)
+def _window(
+    name: str, doc: str, shape: Callable[[Array, int], Array], says: str | None = None
+) -> Callable[..., Tensor]:
+    """A window without options of its own; its errors name `says`, as PyTorch's do."""
+
+    def window(
+        M: int,
+        *,
+        sym: bool = True,
+        dtype: dtypes.dtype | None = None,
+        layout: Layout = strided,
+        device: object = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        return _make(says or name, M, shape, sym, dtype, layout, device, requires_grad)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = doc
+    return window
 
 
-def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A raised cosine that goes to zero at both ends."""
-    options = (dtype, layout, device, requires_grad)
-    return _cosines("general_cosine", M, [0.5, 0.5], sym, *options)
+def _cosines(a: object) -> Callable[[Array, int], Array]:
+    def shape(n: Array, length: int) -> Array:
+        if not isinstance(a, Iterable):
+            raise TypeError("Coefficients must be a list/tuple")
+        if not a:
+            raise ValueError("Coefficients cannot be empty")
+        angles = 2 * math.pi * n / (length - 1)
+        terms = [(-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a)]
+        result: Array = np.sum(terms, axis=0)
+        return result
+
+    return shape
 
 
-def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A sum of three cosines with little leakage."""
-    options = (dtype, layout, device, requires_grad)
-    return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, *options)
-
-
-def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: dtypes.dtype | None = None,
-    layout: Layout = strided,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A sum of four cosines with very little leakage."""
-    weights = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
-    options = (dtype, layout, device, requires_grad)
-    return _cosines("general_cosine", M, weights, sym, *options)
-
+bartlett = _window(
+    "bartlett",
+    "A triangle that goes to zero at both ends.",
+    lambda n, length: 1 - np.abs(2 * n / (length - 1) - 1),
+)
+cosine = _window(
+    "cosine",
+    "Half a period of a sine, sampled between the ends.",
+    lambda n, length: np.sin(math.pi / length * (n + 0.5)),
+)
+hamming = _window(
+    "hamming",
+    "A raised cosine that stays above zero: `general_hamming` with 0.54.",
+    _cosines([0.54, 0.46]),
+    "general_cosine",
+)
+hann = _window(
+    "hann",
+    "A raised cosine that goes to zero at both ends.",
+    _cosines([0.5, 0.5]),
+    "general_cosine",
+)
+blackman = _window(
+    "blackman", "A sum of three cosines with little leakage.", _cosines([0.42, 0.5, 0.08])
+)
+nuttall = _window(
+    "nuttall",
+    "A sum of four cosines with very little leakage.",
+    _cosines([0.3635819, 0.4891775, 0.1365995, 0.0106411]),
+    "general_cosine",
+)
 
 from_table(__name__)
