@@ -8,7 +8,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_product, add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced, squared
 from retrograd.tensor import Array, Tensor
 
@@ -45,16 +45,9 @@ class Adadelta(Optimizer):
         check(0.0 <= rho <= 1.0, "Invalid rho value: {}", rho)
         check(0.0 <= eps, "Invalid epsilon value: {}", eps)
         check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
+        defaults = by_name(
+            locals(), "lr rho eps weight_decay maximize capturable foreach differentiable"
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -10,7 +10,7 @@ from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_rate
+from retrograd.optim.options import by_name, check, check_rate
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -50,15 +50,7 @@ class Adafactor(Optimizer):
         check(0.0 <= eps[1], "epsilon2 should be >= 0 but is: {}", eps[1])
         check(1.0 <= d, "Clipping threshold d should be >= 1 but is: {}", d)
         check(0.0 <= weight_decay, "weight_decay should be >= 0 but is: {}", weight_decay)
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
+        defaults = by_name(locals(), "lr beta2_decay eps d weight_decay foreach maximize")
         super().__init__(params, defaults)
 
     def _start(self, group: Group, parameter: Tensor, state: State) -> None:

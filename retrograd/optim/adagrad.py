@@ -9,7 +9,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, count, filled_like, reals, scalar
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.options import by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, replaced
 from retrograd.tensor import Array, Tensor
 
@@ -57,17 +57,11 @@ class Adagrad(Optimizer):
             initial_accumulator_value,
         )
         check(0.0 <= eps, "Invalid epsilon value: {}", eps)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults = by_name(
+            locals(),
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+            "differentiable fused",
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -18,12 +18,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import (
-    check,
-    check_betas,
-    check_implementation,
-    check_rate,
-)
+from retrograd.optim.options import by_name, check_implementation, check_moments
 from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
 from retrograd.tensor import Tensor
 
@@ -75,10 +70,7 @@ class Adam(Optimizer):
             raise ValueError(
                 "lr as a Tensor is not supported for capturable=False and foreach=True"
             )
-        check_rate(lr)
-        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
-        check_betas(betas)
-        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
+        check_moments(lr, betas, eps, weight_decay)
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         for index, beta in enumerate(betas):
@@ -90,19 +82,11 @@ class Adam(Optimizer):
                     )
                 if beta.numel() != 1:
                     raise ValueError(f"Tensor betas[{index}] must be 1-element")
-        defaults = {
-            "lr": lr,
-            "betas": tuple(b.squeeze() if isinstance(b, Tensor) and b.ndim else b for b in betas),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
+        defaults = by_name(
+            locals(),
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+            "decoupled_weight_decay",
+        ) | {"betas": tuple(b.squeeze() if isinstance(b, Tensor) and b.ndim else b for b in betas)}
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -8,13 +8,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_quotient, approach, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import (
-    LATER_OPTIONS,
-    check,
-    check_betas,
-    check_implementation,
-    check_rate,
-)
+from retrograd.optim.options import LATER_OPTIONS, by_name, check_implementation, check_moments
 from retrograd.optim.recorded import averaged, rate_of, replaced
 from retrograd.tensor import Array, Tensor
 
@@ -47,20 +41,10 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
-        check_betas(betas)
-        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        check_moments(lr, betas, eps, weight_decay)
+        defaults = by_name(
+            locals(), "lr betas eps weight_decay foreach maximize differentiable capturable"
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -8,7 +8,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, count, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
 from retrograd.tensor import Array, Tensor
 
@@ -43,17 +43,9 @@ class ASGD(Optimizer):
     ) -> None:
         check_rate(lr)
         check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        defaults = by_name(
+            locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -11,7 +11,7 @@ from retrograd.lifecycle.site import user_site
 from retrograd.optim.arithmetic import reals, zeros_like
 from retrograd.optim.line_search import Point, Size, strong_wolfe
 from retrograd.optim.optimizer import Optimizer, ParamsT
-from retrograd.optim.options import check_rate
+from retrograd.optim.options import by_name, check_rate
 from retrograd.tensor import Tensor, wrap
 
 Loss = float | Tensor
@@ -47,15 +47,10 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_rate(lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
+        defaults = by_name(
+            locals(),
+            "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn",
+        ) | {"max_eval": max_iter * 5 // 4 if max_eval is None else max_eval}
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")

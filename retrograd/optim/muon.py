@@ -9,7 +9,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_rate
+from retrograd.optim.options import by_name, check, check_rate
 from retrograd.tensor import Array, Tensor, wrap
 
 
@@ -46,16 +46,9 @@ class Muon(Optimizer):
             "Adjust learning rate function {} is not supported",
             adjust_lr_fn,
         )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
+        defaults = by_name(
+            locals(), "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+        )
         super().__init__(params, defaults)
         for group in self.param_groups:
             for parameter in group["params"]:

@@ -17,7 +17,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import by_name, check, check_implementation, check_moments
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Array, Tensor
 
@@ -58,24 +58,13 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
-        check_betas(betas)
-        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
-
+        check_moments(lr, betas, eps, weight_decay)
         check(0.0 <= momentum_decay, "Invalid momentum_decay value: {}", momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
+        defaults = by_name(
+            locals(),
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+            "capturable differentiable",
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from retrograd.tensor import Tensor
 
@@ -13,6 +14,15 @@ LATER_OPTIONS: dict[str, object] = {
     "differentiable": False,
     "capturable": False,
 }
+
+
+def by_name(values: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """The options of these names, in PyTorch's order.
+
+    >>> by_name({"self": None, "eps": 0.1, "lr": 1}, "lr eps")
+    {'lr': 1, 'eps': 0.1}
+    """
+    return {name: values[name] for name in names.split()}
 
 
 def check_rate(rate: float | Tensor, text: str = "Invalid learning rate: {}") -> None:
@@ -30,6 +40,19 @@ def check_betas(betas: tuple[float | Tensor, float | Tensor]) -> None:
             f"Invalid beta parameter at index {index}: {{}}",
             betas[index],
         )
+
+
+def check_moments(
+    rate: float | Tensor,
+    betas: tuple[float | Tensor, float | Tensor],
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """What Adam and its relatives check."""
+    check_rate(rate)
+    check(0.0 <= eps, "Invalid epsilon value: {}", eps)
+    check_betas(betas)
+    check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
 
 
 def check(good: bool | Tensor, text: str, value: object) -> None:

@@ -17,7 +17,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_betas, check_implementation, check_rate
+from retrograd.optim.options import by_name, check_implementation, check_moments
 from retrograd.optim.recorded import averaged, rate_of, shrink_weights, squared
 from retrograd.tensor import Array, Tensor
 
@@ -57,21 +57,12 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check(0.0 <= eps, "Invalid epsilon value: {}", eps)
-        check_betas(betas)
-        check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
+        check_moments(lr, betas, eps, weight_decay)
+        defaults = by_name(
+            locals(),
+            "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+            "differentiable",
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

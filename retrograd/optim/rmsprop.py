@@ -18,7 +18,7 @@ from retrograd.optim.arithmetic import (
 )
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import LATER_OPTIONS, check, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import averaged, rate_of, replaced, squared
 from retrograd.tensor import Array, Tensor
 
@@ -61,18 +61,11 @@ class RMSprop(Optimizer):
         check(0.0 <= momentum, "Invalid momentum value: {}", momentum)
         check(0.0 <= weight_decay, "Invalid weight_decay value: {}", weight_decay)
         check(0.0 <= alpha, "Invalid alpha value: {}", alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
+        defaults = by_name(
+            locals(),
+            "lr momentum alpha eps centered weight_decay capturable foreach maximize "
+            "differentiable",
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

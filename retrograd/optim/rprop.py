@@ -8,7 +8,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import count, filled_like, reals, scalar, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import LATER_OPTIONS, check_implementation, check_rate
+from retrograd.optim.options import LATER_OPTIONS, by_name, check_implementation, check_rate
 from retrograd.optim.recorded import replaced
 from retrograd.tensor import Array, Tensor
 
@@ -43,15 +43,9 @@ class Rprop(Optimizer):
         check_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        defaults = by_name(
+            locals(), "lr etas step_sizes foreach maximize differentiable capturable"
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 

@@ -9,7 +9,7 @@ from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
-from retrograd.optim.options import check, check_implementation, check_rate
+from retrograd.optim.options import by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, recorded_descent, replaced
 from retrograd.tensor import Tensor, wrap
 
@@ -56,17 +56,10 @@ class SGD(Optimizer):
         check(weight_decay >= 0.0, "Invalid weight_decay value: {}", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults = by_name(
+            locals(),
+            "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused",
+        )
         check_implementation(defaults)
         super().__init__(params, defaults)
 
