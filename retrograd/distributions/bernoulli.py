@@ -83,8 +83,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
             return bernoulli(self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_pair(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 

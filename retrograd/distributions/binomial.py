@@ -71,8 +71,7 @@ class Binomial(BinaryParameters):
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         orders = (value + 1).lgamma()
         other_orders = (self.total_count - value + 1).lgamma()
         # n * log(1 + e^logit), written so that the exponential cannot overflow

@@ -137,8 +137,7 @@ class Categorical(Distribution):
         return draws.T.reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         if value._array.dtype is not dtypes.I64:
             value = value.long()
         value, log_probs = value.unsqueeze(-1), self.logits

@@ -59,14 +59,12 @@ class Cauchy(Distribution):
         return self.loc + self.loc.new(shape).cauchy_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance: Tensor = ((value - self.loc) / self.scale) ** 2
         return -math.log(math.pi) - self.scale.log() - distance.log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -121,15 +121,13 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
         return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         crossed = binary_cross_entropy_with_logits(logits, value, reduction="none")
         return -crossed + self._cont_bern_log_norm()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         cut = self._cut_probs()
         powers = RECORDED.pow(cut, value) * RECORDED.pow(1.0 - cut, 1.0 - value)
         exact = (powers + cut - 1.0) / (2.0 * cut - 1.0)

@@ -88,8 +88,7 @@ class Dirichlet(ExponentialFamily):
         return _Dirichlet.apply(self.concentration.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             RECORDED.xlogy(self.concentration - 1.0, value).sum(-1)
             + self.concentration.sum(-1).lgamma()

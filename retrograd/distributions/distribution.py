@@ -179,6 +179,10 @@ class Distribution:
         """The shape of a sample: sample_shape + batch_shape + event_shape."""
         return Size((*tuple(sample_shape), *self._batch_shape, *self._event_shape))
 
+    def _check_value(self, value: Tensor) -> None:
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless `value` has a fitting shape and lies in the support."""
         if not isinstance(value, Tensor):

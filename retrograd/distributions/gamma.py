@@ -66,8 +66,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             RECORDED.xlogy(self.concentration, self.rate)
             + RECORDED.xlogy(self.concentration - 1, value)
@@ -76,8 +75,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return RECORDED.igamma(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:

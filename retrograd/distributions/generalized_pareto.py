@@ -65,8 +65,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = self._scaled(value)
         is_zero, concentration = self._shape()
         power = 1 / concentration + RECORDED.ones_like(z)
@@ -75,8 +74,7 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of a draw above `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = self._scaled(value)
         is_zero, concentration = self._shape()
         return RECORDED.where(is_zero, -z, -(concentration * z).log1p() / concentration)

@@ -77,8 +77,7 @@ class Geometric(BinaryParameters):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.clone(memory_format=contiguous_format)
         probs[(probs == 1) & (value == 0)] = 0

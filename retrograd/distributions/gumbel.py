@@ -60,8 +60,7 @@ class Gumbel(TransformedDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         # Written out: the inverse transforms would lose the tails.
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 

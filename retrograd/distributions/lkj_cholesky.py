@@ -73,8 +73,7 @@ class LKJCholesky(Distribution):
         return below + diagonal.diag_embed()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - arange(2, self.dim + 1)
         unnormalized = (order * diagonal.log()).sum(-1)

@@ -105,8 +105,7 @@ class Multinomial(Distribution):
         return first + (self._binomial.log_prob(support).exp() * weights).sum([0, -1])
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         logits = logits.clone(memory_format=contiguous_format)
         orders = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)

@@ -169,8 +169,7 @@ class MultivariateNormal(Distribution):
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         factor = self._unbroadcasted_scale_tril
         distance = _batch_mahalanobis(factor, value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)

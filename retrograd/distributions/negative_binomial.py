@@ -69,8 +69,7 @@ class NegativeBinomial(BinaryParameters):
             return poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         powers = self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         orders = (
             -(self.total_count + value).lgamma()

@@ -106,14 +106,12 @@ class Normal(ExponentialFamily):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = (value - self.loc) ** 2
         return -distance / (2 * self.scale**2) - self.scale.log() - _LOG_ROOT_TWO_PI
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = (value - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + (distance / math.sqrt(2)).erf())
 

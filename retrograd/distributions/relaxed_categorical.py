@@ -86,8 +86,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         count = self._categorical._num_events
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         log_scale = full_like(self.temperature, float(count)).lgamma()
         log_scale = log_scale - self.temperature.log().mul(-(count - 1))

@@ -79,8 +79,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (noise * (squares / self.df).rsqrt())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()

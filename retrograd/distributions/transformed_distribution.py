@@ -107,8 +107,7 @@ class TransformedDistribution(Distribution):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         event_dim = len(self.event_shape)
         log_prob: float | Tensor = 0.0
         for transform in reversed(self.transforms):

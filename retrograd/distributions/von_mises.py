@@ -141,7 +141,6 @@ class VonMises(Distribution):
             return draws.to(self.loc.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         height = self.concentration * (value - self.loc).cos()
         return height - math.log(2 * math.pi) - _log_modified_bessel_fn(self.concentration, order=0)

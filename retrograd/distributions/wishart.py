@@ -211,8 +211,7 @@ class Wishart(ExponentialFamily):
         return valid.amax(self._batch_dims) if self._batch_shape else valid
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         df, size = self.df, self._event_shape[-1]
         factor = self._unbroadcasted_scale_tril
         solved = value.cholesky_solve(factor)
