@@ -10,7 +10,7 @@ from retrograd import core, dtypes, samples
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
-from retrograd.ops.making.arguments import as_element
+from retrograd.ops.making.arguments import as_element, check_limits
 from retrograd.ops.registry import (
     OPS,
     Op,
@@ -301,6 +301,7 @@ def clamp(
     xp: Namespace, input: Array, min: Operand | None = None, max: Operand | None = None
 ) -> Array:
     """Elements limited to [min, max], which are numbers."""
+    check_limits(input, min, max)
     if min is not None:
         input = xp.maximum(min, input)  # the second where both are zeros
     return input if max is None else xp.minimum(max, input)
@@ -337,6 +338,9 @@ def _clamp_op(min: object, max: object) -> Op:
     return OPS["clamp"]
 
 
+_TOO_LARGE = "value cannot be converted to type float without overflow"
+
+
 def _clamp_samples() -> list[Sample]:
     every = (*FLOATS, *HALVES)
     points = T(values=[-1, 0, 0.5, 1, 2, _NAN])
@@ -358,6 +362,8 @@ def _clamp_samples() -> list[Sample]:
         Sample(T(3), error=(RuntimeError, "torch.clamp: At least one")),
         Sample(T(3), T(3), 1, error=(TypeError, "clamp() received")),
         Sample(T(3), 0, 1, dtypes=COMPLEX),
+        Sample(T(3), float("-inf"), float("inf")),
+        *(Sample(T(n), max=1e300, error=(RuntimeError, _TOO_LARGE)) for n in (0, 3, 5000)),
     ]
     for kind in ("int64", "uint8", "bool", "float16", "int8"):
         found += [Sample(T(4, dtype=kind), *c, grad=False) for c in ((0, 1), (0.5, 1.5), (None, 1))]
@@ -405,6 +411,7 @@ def _clamp_in_place(
     elementwise=True,
 )
 def _clamp_min_number(xp: Namespace, input: Array, min: Operand) -> Array:
+    check_limits(input, min)
     return xp.maximum(min, input)
 
 
@@ -433,6 +440,7 @@ def _clamp_min_tensor(xp: Namespace, input: Array, min: Array) -> Array:
     elementwise=True,
 )
 def _clamp_max_number(xp: Namespace, input: Array, max: Operand) -> Array:
+    check_limits(input, max)
     return xp.minimum(max, input)
 
 
@@ -465,6 +473,7 @@ def _one_sided_samples() -> list[Sample]:
         Sample(T(4, dtype="int64"), 0.5, grad=False),
         Sample(T(4, dtype="int64"), T(4, dtype="float32"), grad=False),
         Sample(T(4), 0, dtypes=COMPLEX),
+        Sample(T(4), -1e300, error=(RuntimeError, _TOO_LARGE)),
     ]
 
 

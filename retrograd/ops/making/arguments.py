@@ -11,6 +11,7 @@ from retrograd import dtypes
 from retrograd.backend import Backend
 from retrograd.engine.state import STATE
 from retrograd.notices import explained, runtime_error
+from retrograd.ops.kinds import Array
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import backend_at, layout, strided
 
@@ -179,6 +180,14 @@ _LARGEST = {
     dtypes.bfloat16: float.fromhex("0x1.fep127"),
     dtypes.float32: float.fromhex("0x1.fffffep127"),
 }
+
+
+def check_limits(array: Array, *limits: object) -> None:
+    """Refuse limits that elements of a floating-point array cannot be, also in a kernel."""
+    most = _LARGEST[dtypes.float32]
+    for limit in limits:
+        if type(limit) is float and not -most <= limit <= most:
+            as_element(limit, dtypes.from_numpy_dtype(array.dtype))
 
 
 def _overflow(kind: dtypes.dtype) -> RuntimeError:

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
-from retrograd.ops.making.arguments import as_element
+from retrograd.ops.making.arguments import as_element, check_limits
 from retrograd.ops.neural.operand_checks import floating_only
 from retrograd.ops.registry import RECORDED, Table, attach, functional, inner_op, inplace_twin, op
 from retrograd.samples import FLOATS, HALVES, Sample, T
@@ -105,6 +105,7 @@ def _as_element(xp: Namespace, value: float, kind: DType) -> Operand:
 
 
 def _threshold_kernel(xp: Namespace, input: Array, threshold: float, value: float) -> Array:
+    check_limits(input, threshold, value)
     low, other = (_as_element(xp, x, input.dtype) for x in (threshold, value))
     return xp.where(input <= low, xp.asarray(other, input.dtype), input)
 
@@ -195,6 +196,7 @@ def _check_hardtanh(input: Array, min_val: float, max_val: float) -> None:
 )
 def hardtanh(xp: Namespace, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """The input limited to an interval."""
+    check_limits(input, min_val, max_val)
     low, high = (_as_element(xp, value, input.dtype) for value in (min_val, max_val))
     return xp.minimum(high, xp.maximum(low, input))  # a zero keeps its sign
 
@@ -209,6 +211,7 @@ hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
         Sample(T(3, grad=False), inplace=True),
         Sample(T(values=[1, 2, 3], dtype="uint8"), 0, 2, grad=False),
         Sample(T(3), 2.0, 1.0),
+        Sample(T(3), -1.0, 1e300, error=(RuntimeError, "value cannot be converted to type float")),
     ]
 )
 def _hardtanh(
