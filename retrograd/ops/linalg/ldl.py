@@ -25,7 +25,7 @@ _THRESHOLD = (1 + math.sqrt(17)) / 8  # keeps the growth of elements smallest
 
 
 def _no_derivative(name: str) -> NoReturn:
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    raise errors.no_derivative(f"aten::{name}")
 
 
 def _size(xp: Namespace, values: Array) -> Array:
@@ -110,6 +110,7 @@ def _block(a: Array, k: int, width: int, conjugate: bool) -> Array:
     outputs=3,
     nondifferentiable=(1, 2),
     input=lambda m, g, input_shape: _no_derivative("linalg_ldl_factor_ex"),
+    node_name="NotImplemented",
     returns=return_types.linalg_ldl_factor_ex,
     fast=False,
 )
@@ -228,6 +229,7 @@ def _solve_one(xp: Namespace, packed: Array, pivots: Array, right: Array, conjug
 @inner_op(
     LD=lambda m, g, LD_shape: _no_derivative("linalg_ldl_solve"),
     B=lambda m, g, B_shape: _no_derivative("linalg_ldl_solve"),
+    node_name="NotImplemented",
     fast=False,
 )
 def linalg_ldl_solve(xp: Namespace, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:

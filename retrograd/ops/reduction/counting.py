@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from retrograd import dtypes, return_types
@@ -11,7 +12,7 @@ from retrograd.backend import backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
-from retrograd.ops.registry import RECORDED, composite, function_only, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, op
 from retrograd.samples import HALVES, Sample, T
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, wrap
@@ -316,7 +317,16 @@ def bucketize(
 # ------------------------------------------------------------------------ counts and histograms
 
 
+def _undifferentiated(name: str) -> Callable[[Table, Tensor], Tensor]:
+    def rule(m: Table, g: Tensor) -> Tensor:
+        raise errors.no_derivative(f"aten::{name}")
+
+    return rule
+
+
 @op(
+    weights=_undifferentiated("bincount"),
+    node_name="NotImplemented",
     fast=False,
     half="move",
     samples=lambda: [
@@ -386,10 +396,13 @@ def histc(xp: Namespace, input: Array, bins: int = 100, min: float = 0, max: flo
 
 
 @op(
+    input=_undifferentiated("histogram"),
+    edges=_undifferentiated("histogram"),
+    weight=_undifferentiated("histogram"),
+    node_name="NotImplemented",
     fast=False,
     outputs=2,
     returns=return_types.histogram,
-    nondifferentiable=(0, 1),
     aten="histogram.bins_tensor",
 )
 def _histogram(
