@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from retrograd.backend.arrays import Array
-from retrograd.backend.quiet import quiet
+from retrograd.backend.quiet import QUIET, current_mode, quiet
 
 _add_reduce = np.add.reduce
 _COMPARED = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
@@ -26,8 +26,12 @@ def _as_array(result: Array | np.generic) -> Array:
 
 def _silent(function: np.ufunc) -> Callable[..., Array]:
     def call(*operands: object, **options: object) -> Array:
-        with quiet():
-            return _as_array(function(*operands, **options))
+        if current_mode() is QUIET:  # in backward passes and optimizers
+            result = function(*operands, **options)
+        else:
+            with quiet():
+                result = function(*operands, **options)
+        return result if type(result) is np.ndarray else _as_array(result)
 
     call.__name__ = function.__name__
     return call
@@ -47,6 +51,7 @@ log = _silent(np.log)
 tanh = _silent(np.tanh)
 sin = _silent(np.sin)
 cos = _silent(np.cos)
+_product = _silent(np.matmul)
 
 
 def iadd(target: Array, other: ArrayLike, /) -> None:
@@ -75,8 +80,7 @@ def filled(shape: tuple[int, ...], value: ArrayLike, dtype: DTypeLike | None = N
 
 
 def matmul2d(a: Array, b: Array, /) -> Array:
-    with quiet():
-        return _as_array(np.matmul(a, b))
+    return _product(a, b)
 
 
 def extremes(x: Any) -> tuple[float, float]:
