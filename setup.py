@@ -13,6 +13,7 @@ KERNELS = os.path.join("retrograd", "backend", "kernels")
 ROWS = os.path.join(KERNELS, "rows")
 WINDOWS = os.path.join(KERNELS, "windows")
 CORE = os.path.join("retrograd", "core")
+MACHINE = os.path.join("retrograd", "replay", "machine")
 BUILT = run_path(os.path.join(KERNELS, "built.py"))
 
 # What the results promise: they are NumPy's, bit for bit. So no fused multiply-add, and never
@@ -39,6 +40,10 @@ MISSED = {
     "retrograd.backend.kernels._windows": (
         "the compiled kernels for convolution and pooling",
         "NumPy does what they do, to rounding, more slowly",
+    ),
+    "retrograd.replay._machine": (
+        "the compiled machine of replay",
+        "the kernels run one by one, with the same results to rounding, more slowly",
     ),
     "retrograd.core._core": (
         "the compiled core",
@@ -90,7 +95,7 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
         sources=sources,
         depends=sorted({*glob(os.path.join(folder, "*.h")), *glob(os.path.join(KERNELS, "*.h"))}),
         include_dirs=[include],
-        extra_compile_args=FUSED if folder in (ROWS, WINDOWS) else FLAGS,
+        extra_compile_args=FUSED if folder in (ROWS, WINDOWS, MACHINE) else FLAGS,
         optional=True,
     )
     extension.sources_now = BUILT["sources_of"](folder, KERNELS)
@@ -99,7 +104,7 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
 
 
 def extensions() -> list[Extension]:
-    names = dict(zip(MISSED, (KERNELS, ROWS, WINDOWS, CORE), strict=True))
+    names = dict(zip(MISSED, (KERNELS, ROWS, WINDOWS, MACHINE, CORE), strict=True))
     try:
         import numpy
     except ImportError as error:

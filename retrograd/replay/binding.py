@@ -16,6 +16,8 @@ from retrograd.backend.arrays import Array
 from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.node import Node, dressed
 from retrograd.engine.state import HOT, STATE
+from retrograd.replay.assembly import MachineExecutor
+from retrograd.replay.chains import machine
 from retrograd.replay.execute import PythonExecutor
 from retrograd.replay.program import Buffer, Executor, Instruction, Program, Slot
 from retrograd.replay.recorder import Adopted, Done, Outside, Read, Recorder
@@ -23,7 +25,8 @@ from retrograd.replay.recording import Recorded, bounds, flat
 from retrograd.tensor import Tensor, VersionCell, cell_of, meta_of, wrap
 
 MISS: Any = object()
-EXECUTORS: list[type[Executor]] = [PythonExecutor]  # the last one is used
+# the last one is used
+EXECUTORS: list[type[Executor]] = [PythonExecutor, *([] if machine is None else [MachineExecutor])]
 
 
 class Reading(Protocol):

@@ -32,7 +32,7 @@ _library: Any = xp._library
 _OWN = ("expit", "erf")  # primitives that NumPy lacks
 
 
-class Untraceable(Exception):
+class Untraceable(AttributeError):
     """A kernel does something that straight-line code of primitives does not say."""
 
 
@@ -238,7 +238,7 @@ class _Primitives:
     def __getattr__(self, name: str) -> Any:
         found = getattr(_library, name)
         if isinstance(found, _library.ufunc) and found.nout == 1:
-            return partial(self._call, name, found.nin)
+            return partial(self._call, found.__name__, found.nin)
         if isinstance(found, (float, type, _library.dtype)):  # pi, float64
             return found
         raise Untraceable(f"xp.{name} is used")
@@ -301,7 +301,7 @@ class _Primitives:
         return _library.result_type(*[v.dtype if isinstance(v, Symbol) else v for v in values])
 
     @staticmethod
-    def copyto(target: Symbol, source: Any) -> None:
+    def copyto(target: Symbol, source: Any, casting: str = "same_kind") -> None:
         target._write(source)
 
     @staticmethod
@@ -318,12 +318,14 @@ SYMBOLIC = Namespace(
 def trace(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Expression:
     """What an elementwise op computes; `operands` are `Operand`s, numbers and options.
 
-    name  of an op or of another entry of the table that rules run on; of a function, ``xp.exp``
+    name  of an op or of another entry of the table that rules run on; of a function, ``xp.exp``; of
+          an array's method, ``array.__add__``. What writes its first operand gives that.
     """
-    if name.startswith("xp."):
-        kernel = getattr(SYMBOLIC, name[3:])
-    else:
-        kernel = partial(KERNELS[name][0], SYMBOLIC)
+    place, _, function = name.partition(".")
+    home = SYMBOLIC if place == "xp" else Symbol
+    kernel: Any = getattr(home, function, None) if function else partial(KERNELS[name][0], SYMBOLIC)
+    if not callable(kernel):
+        raise Untraceable(f"{name} is used")
     inputs: list[Value] = []
 
     def symbol(operand: Any) -> Any:
@@ -334,6 +336,7 @@ def trace(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Ex
 
     given = [symbol(operand) for operand in operands]
     found = kernel(*given, **{key: symbol(value) for key, value in keywords.items()})
+    found = given[0] if found is None or found is True else found
     several = found if isinstance(found, tuple) else (found,)
     return _linear(inputs, [_symbol(each).value for each in several])
 

@@ -69,7 +69,7 @@ def compare(build, count=7, data=batch, replays=3):
             if a.dtype == object or b.dtype == object:
                 assert a == b
             else:
-                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=5e-7)
     assert wrapped.calls["replayed"] >= replays, wrapped.explain()
     return wrapped
 
@@ -94,6 +94,11 @@ def training(make, criterion=F.cross_entropy, optimizer=torch.optim.Adam, order=
         return model, chosen, step
 
     return build
+
+
+# Where some gradients are 0 but for rounding errors (of a bias before a normalisation): Adam would
+# make steps of full size of these.
+CALM = {"optimizer": torch.optim.SGD, "lr": 0.1, "momentum": 0.9}
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
@@ -197,7 +202,10 @@ def test_dropout_and_noise():
 
 
 def test_batch_norm():
-    compare(training(lambda: nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 3))))
+    def make():
+        return nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 3))
+
+    compare(training(make, **CALM))
 
 
 def test_convolution():
@@ -207,7 +215,7 @@ def test_convolution():
             nn.MaxPool2d((1, 2)), nn.Flatten(), nn.Linear(4, 3),
         )  # fmt: skip
 
-    compare(training(make))
+    compare(training(make, **CALM))
 
 
 class Recurrent(nn.Module):
@@ -243,7 +251,7 @@ def test_transformer():
             torch.randint(0, 3, (4,), generator=generator),
         )
 
-    compare(training(Model), data=data)
+    compare(training(Model, **CALM), data=data)
 
 
 def test_clipping_and_a_schedule():
@@ -429,10 +437,10 @@ def test_guards():
     def both(x):
         ours, grad = wrapped(x), model[0].weight.grad
         theirs = plain(x)
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), 1e-6, 1e-6)
         assert (grad is None) == (model[0].weight.grad is None)
         if grad is not None:
-            np.testing.assert_allclose(grad.numpy(), model[0].weight.grad.numpy(), rtol=1e-6)
+            np.testing.assert_allclose(grad.numpy(), model[0].weight.grad.numpy(), 1e-6, 1e-6)
 
     def replays(*inputs):
         before = wrapped.calls["replayed"]

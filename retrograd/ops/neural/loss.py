@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
+from retrograd import dtypes
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
@@ -122,10 +123,10 @@ def _mse_loss_gradient(
     result = xp.subtract(input, target)
     if reduction == NONE:
         return xp.multiply(xp.multiply(result, grad), 2)
-    factor = 2 * float(grad)
+    factor = xp.multiply(grad.astype(dtypes.F64), 2)
     if reduction == MEAN and input.size:
-        factor /= input.size
-    return xp.multiply(result, factor)
+        factor = xp.divide(factor, input.size)
+    return xp.multiply(result, factor.astype(result.dtype))
 
 
 @inner_op(

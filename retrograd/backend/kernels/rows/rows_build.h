@@ -20,7 +20,7 @@
 #define UNSIGNED_BITS uint32_t
 #define IS_FLOAT 1
 #define NAMED(name) name##_of_floats
-#include "rows_functions.h"
+#include "../vectors.h"
 #include "rows_loops.h"
 #include "rows_norm.h"
 #undef REAL
@@ -38,7 +38,7 @@
 #define UNSIGNED_BITS uint64_t
 #define IS_FLOAT 0
 #define NAMED(name) name##_of_doubles
-#include "rows_functions.h"
+#include "../vectors.h"
 #include "rows_loops.h"
 #include "rows_norm.h"
 

@@ -1,4 +1,4 @@
-/* softmax and its kin, and activations, for one type; see rows_functions.h.
+/* softmax and its kin, and activations, for one type; see ../vectors.h.
  *
  * A sum runs over BLOCK elements in REAL and goes on in double: rounding errors do not grow with the length.
  */

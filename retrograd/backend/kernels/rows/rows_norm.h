@@ -1,4 +1,4 @@
-/* layer_norm and its gradients, for one type; see rows_functions.h and rows_loops.h. */
+/* layer_norm and its gradients, for one type; see ../vectors.h and rows_loops.h. */
 
 /* The sum of (x - middle)^power over a row. */
 INLINE double

@@ -1,6 +1,6 @@
 /* Vectors of REAL and the functions of them that the loops are made of.
  *
- * No include guard: rows_build.h includes this once for float and once for double.
+ * No include guard: a build of loops includes this once for float and once for double.
  */
 #define V NAMED(vector)
 #define IV NAMED(bit_vector)

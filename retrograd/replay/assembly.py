@@ -1,0 +1,276 @@
+"""What the compiled machine is told: steps on registers, places in memory, one arena.
+
+What a chain computes goes to memory only where a later group or somebody outside reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from retrograd import dtypes
+from retrograd.backend.quiet import quiet
+from retrograd.replay.chains import REALS, Chain, Group, machine, spread
+from retrograd.replay.execute import function_of
+from retrograd.replay.fusing import Fusing
+from retrograd.replay.program import Instruction, Program, Slot
+from retrograd.replay.recording import flat
+
+
+def chain_text(chain: Chain, needed: set[int]) -> tuple[Any, ...] | None:
+    """What the machine is told of a chain that stores what lies in `needed` buffers only."""
+    wanted: list[tuple[int, tuple[str, tuple[Any, ...]]]] = []  # after which step, what else
+    for register, slot, after in chain.stored.values():
+        if slot.buffer.index in needed:
+            kind = 1 if slot.dtype == dtypes.B8 else 0 if slot.dtype == REALS[chain.number] else 4
+            place = (slot.buffer.index, slot.offset, spread(slot, chain.shape), kind)
+            wanted.append((after, ("STORE", (register, place))))
+    for register, slot, strides, scale in chain.sums:
+        if slot.buffer.index in needed:
+            entry = (slot.buffer.index, slot.offset, strides, math.prod(slot.shape), scale)
+            wanted.append((len(chain.steps), ("SUM", (register, entry))))
+    if not wanted:
+        return None
+    return _Writer(chain, wanted).text()
+
+
+class _Writer:
+    """Numbers the places, constants, sums and registers of a chain."""
+
+    def __init__(self, chain: Chain, wanted: list[Any]) -> None:
+        self.chain = chain
+        self.places: list[Any] = []
+        self.sums: list[Any] = []
+        self.constants: list[float] = []
+        self.order = self._ordered(wanted)
+
+    def _ordered(self, wanted: list[Any]) -> list[tuple[int | None, str, tuple[Any, ...]]]:
+        """The steps that somebody needs, those of uniform values first; stores where they were."""
+        chain = self.chain
+        needed = {use[1][0] for _, use in wanted}
+        for number in range(len(chain.steps) - 1, -1, -1):
+            name, operands = chain.steps[number]
+            if number in needed and name not in ("LOAD", "CONSTANT"):
+                needed.update(operands)
+        lines: list[tuple[int | None, str, tuple[Any, ...]]] = []
+        rest: list[tuple[int | None, str, tuple[Any, ...]]] = []
+        waiting = sorted(wanted, key=lambda use: use[0])
+        for number, (name, operands) in enumerate(chain.steps):
+            while waiting and waiting[0][0] <= number:
+                rest.append((None, *waiting.pop(0)[1]))
+            if number in needed:
+                (lines if chain.uniform[number] else rest).append((number, name, operands))
+        rest += [(None, *use) for _, use in waiting]
+        self.uniform_steps = len(lines)
+        return lines + rest
+
+    def text(self) -> tuple[Any, ...]:
+        registers = self._registers()
+        steps: list[tuple[int, ...]] = []
+        for number, name, operands in self.order:
+            to = 0 if number is None else registers[number]
+            if name == "LOAD":
+                used = [self._listed(self.places, operands)]
+            elif name == "CONSTANT":
+                used = [self._listed(self.constants, operands[0])]
+            elif name in ("STORE", "SUM"):
+                where = self.places if name == "STORE" else self.sums
+                where.append(operands[1])
+                used = [registers[operands[0]], len(where) - 1]
+            else:
+                used = [registers[operand] for operand in operands]
+            steps.append((machine.OPERATIONS[name], to, *used, *(0,) * (3 - len(used))))
+        shape, places, sums = _collapsed(self.chain.shape, self.places, self.sums)
+        count = max(registers.values()) + 1
+        return (
+            self.chain.number, shape, places, sums, self.constants, steps, self.uniform_steps, count
+        )  # fmt: skip
+
+    @staticmethod
+    def _listed(values: list[Any], value: Any) -> int:
+        if value not in values or value != value:
+            values.append(value)
+            return len(values) - 1
+        return values.index(value)
+
+    def _registers(self) -> dict[int, int]:
+        """A register for each value, free again after its last use."""
+        last: dict[int, int] = {}
+        for place, (_, name, operands) in enumerate(self.order):
+            if name not in ("LOAD", "CONSTANT"):
+                used = operands[:1] if name in ("STORE", "SUM") else operands
+                last.update(dict.fromkeys(used, place))
+        found: dict[int, int] = {}
+        free: list[int] = []
+        count = 0
+        for place, (number, name, operands) in enumerate(self.order):
+            if number is not None:
+                if free and place >= self.uniform_steps:
+                    found[number] = free.pop()
+                else:
+                    found[number], count = count, count + 1
+            if name not in ("LOAD", "CONSTANT"):
+                used = operands[:1] if name in ("STORE", "SUM") else operands
+                free += [
+                    found[o] for o in set(used) if last[o] == place and not self.chain.uniform[o]
+                ]
+            if number is not None and number not in last:
+                last[number] = place
+        return found
+
+
+def _collapsed(shape: tuple[int, ...], places: list[Any], sums: list[Any]) -> tuple[Any, ...]:
+    """The iteration with as few dimensions as all places allow, in the order of memory."""
+    rows = [list(place[2]) for place in places] + [list(total[2]) for total in sums]
+    dims = [d for d, n in enumerate(shape) if n != 1]
+    guide = next((row for row in reversed(rows[: len(places)]) if any(row)), None)
+    if guide is not None:
+        dims.sort(key=lambda d: -abs(guide[d]))
+    merged: list[tuple[int, list[int]]] = []  # size, stride of each row
+    for d in dims:
+        strides = [row[d] for row in rows]
+        if merged and all(a == b * shape[d] for a, b in zip(merged[-1][1], strides, strict=True)):
+            merged[-1] = merged[-1][0] * shape[d], strides
+        else:
+            merged.append((shape[d], strides))
+    merged = merged or [(1, [0] * len(rows))]
+    new = [tuple([strides[r] for _, strides in merged]) for r in range(len(rows))]
+    found = [(*place[:2], new[r], *place[3:]) for r, place in enumerate(places)]
+    totals = [(*s[:2], new[len(places) + r], *s[3:]) for r, s in enumerate(sums)]
+    return tuple([n for n, _ in merged]), found, totals
+
+
+def arena_places(sizes: dict[int, int], spans: dict[int, tuple[int, int]]) -> dict[int, int]:
+    """Where buffers lie in one block of memory: those that live at the same time lie apart."""
+    placed: list[tuple[int, int, int]] = []  # buffer, first byte, the one after the last
+    found: dict[int, int] = {}
+    for buffer in sorted(sizes, key=lambda b: -sizes[b]):
+        begin, end = spans[buffer]
+        others = [
+            (low, high)
+            for other, low, high in placed
+            if spans[other][0] <= end and begin <= spans[other][1]
+        ]
+        start = 0
+        for low, high in sorted(others):
+            if low - start >= sizes[buffer]:
+                break
+            start = max(start, -(-high // 64) * 64)
+        found[buffer] = start
+        placed.append((buffer, start, start + sizes[buffer]))
+    return found
+
+
+class MachineExecutor:
+    """Runs a program on the compiled machine; what it does equals `PythonExecutor` to rounding."""
+
+    def __init__(self, program: Program) -> None:
+        self.groups = groups = Fusing(program).groups
+        visible = {s.buffer.index for s in program.outputs}
+        visible |= {b.index for b in program.buffers if b.kind != "own"}
+        spans: dict[int, tuple[int, int]] = {}
+        texts: list[Any] = []
+        self._views: dict[int, int] = {}
+        self._slots: list[Slot] = []
+        needed = set(visible)
+        for number in range(len(groups) - 1, -1, -1):  # what a later group reads must be stored
+            group = groups[number]
+            text = chain_text(group, needed) if isinstance(group, Chain) else group.made
+            if text is None:
+                continue
+            touched = _touched(group, text)
+            needed |= {region[0] for region, _ in group.reads}
+            for buffer in touched:
+                spans[buffer] = (number, spans.get(buffer, (0, number))[1])
+            texts.append((0, text) if isinstance(group, Chain) else text)
+        texts = [self._called(x) if isinstance(x, Instruction) else x for x in reversed(texts)]
+        self.inputs = [self._view(slot) for slot in program.inputs]
+        self.outputs = [self._view(slot) for slot in program.outputs]
+        self._machine = machine.Machine(
+            self._buffers(program, spans), self._layouts(program), self.inputs, self.outputs, texts
+        )
+        self.run = self._machine.run
+
+    def _view(self, slot: Slot) -> int:
+        number = self._views.setdefault(slot.index, len(self._slots))
+        if number == len(self._slots):
+            self._slots.append(slot)
+        return number
+
+    def _called(self, instruction: Instruction) -> tuple[int, Any]:
+        """An instruction that calls the CPU's kernel and puts what it gives into its places."""
+        function = function_of(instruction.op)
+        operands = self._numbered([instruction.operands, instruction.keywords])
+        results = [None if s is None else self._view(s) for s in instruction.results]
+
+        def call() -> None:
+            view = self._machine.view
+            with quiet():
+                args, keywords = _filled(operands, view)
+                found = flat(function(*args, **keywords))
+                for number, value in zip(results, found, strict=False):
+                    if number is not None:
+                        place = view(number)
+                        if place.shape != value.shape or place.dtype != value.dtype:
+                            raise RuntimeError("replay: an array is not as it was when recorded")
+                        place[...] = value
+
+        return 2, call
+
+    def _numbered(self, value: Any) -> Any:
+        """Operands with the numbers of views in place of slots."""
+        kind = type(value)
+        if kind is Slot:
+            return _View(self._view(value))
+        if kind is tuple or kind is list:
+            return kind([self._numbered(item) for item in value])
+        if kind is dict:
+            return {name: self._numbered(item) for name, item in value.items()}
+        return value
+
+    def _buffers(self, program: Program, spans: dict[int, tuple[int, int]]) -> list[Any]:
+        visible = {s.buffer.index for s in program.outputs}
+        sizes = {
+            b.index: b.nbytes
+            for b in program.buffers
+            if b.kind == "own" and b.index not in visible and b.index in spans
+        }
+        places = arena_places(sizes, spans)
+        return [
+            (0, b.nbytes, None) if b.kind == "input"
+            else (1, b.nbytes, b.value) if b.kind == "constant"
+            else (3, b.nbytes, None) if b.index in visible
+            else (2, b.nbytes if b.index in places else 0, places.get(b.index, 0))
+            for b in program.buffers
+        ]  # fmt: skip
+
+    def _layouts(self, program: Program) -> list[Any]:
+        written = {
+            s.buffer.index for i in program.instructions for s in [i.target] if s is not None
+        }
+        return [
+            (s.buffer.index, s.offset, s.shape, s.strides, s.dtype, s.buffer.index in written)
+            for s in self._slots
+        ]
+
+
+def _touched(group: Group, text: Any) -> set[int]:
+    """The buffers whose memory a group really uses."""
+    if not isinstance(group, Chain):
+        return {region[0] for region, _ in (*group.reads, *group.writes)}
+    return {place[0] for place in (*text[2], *text[3])}
+
+
+class _View(int):
+    """The number of a view."""
+
+
+def _filled(value: Any, view: Any) -> Any:
+    kind = type(value)
+    if kind is _View:
+        return view(value)
+    if kind is tuple or kind is list:
+        return kind([_filled(item, view) for item in value])
+    if kind is dict:
+        return {name: _filled(item, view) for name, item in value.items()}
+    return value

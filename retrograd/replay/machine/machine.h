@@ -1,0 +1,110 @@
+/* The instructions of a replayed step, and the loops that do them, built for several processors as in
+ * backend/kernels/rows. Everything that an instruction names was checked when the machine was made: places lie inside
+ * of their buffers, registers exist. So running looks at nothing again. */
+#ifndef RETROGRAD_MACHINE_H
+#define RETROGRAD_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOST_DIMS 8
+#define MOST_REGISTERS 1024
+
+/* What an element in memory is; REAL is the type that a chain computes in. */
+enum { AS_REAL, AS_BOOL, AS_INT64, AS_INT32, AS_OTHER_REAL };
+
+/* How a chain walks over an array: as it lies, as one element, or by strides. */
+enum { IN_LINE, UNIFORM, BY_STRIDES };
+
+/* An array in a buffer, seen from the iteration of a chain. */
+typedef struct {
+    int buffer, kind, walk;
+    ptrdiff_t offset;             /* bytes */
+    ptrdiff_t strides[MOST_DIMS]; /* bytes; 0 where it is broadcast */
+} Place;
+
+/* A sum at the end of a chain: `strides` of the totals, in elements, 0 along what is summed. */
+typedef struct {
+    int buffer, all;
+    ptrdiff_t offset, first, count; /* of the result in bytes; of the totals in elements */
+    ptrdiff_t strides[MOST_DIMS];
+    double scale;
+} Sum;
+
+#define UNARY_PRIMITIVES(X)                                                                                          \
+    X(negative) X(absolute) X(sqrt) X(square) X(reciprocal) X(exp) X(tanh) X(expit) X(isnan) X(isinf) X(isfinite)    \
+    X(logical_not) X(number_of) X(truth_of) X(floor) X(ceil) X(trunc) X(rint) X(log) X(log1p) X(log2) X(log10)       \
+    X(expm1) X(exp2) X(sin) X(cos) X(tan) X(arctan) X(arcsin) X(arccos) X(sinh) X(cosh) X(arcsinh) X(arccosh)        \
+    X(arctanh) X(erf)
+#define BINARY_PRIMITIVES(X)                                                                                         \
+    X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum) X(fmax) X(fmin) X(less) X(less_equal) X(greater)  \
+    X(greater_equal) X(equal) X(not_equal) X(logical_and) X(logical_or) X(logical_xor) X(copysign) X(power)          \
+    X(arctan2) X(hypot) X(fmod)
+#define TERNARY_PRIMITIVES(X) X(where)
+
+#define ENUMERATED(name) PRIMITIVE_##name,
+enum {
+    UNARY_PRIMITIVES(ENUMERATED) BINARY_PRIMITIVES(ENUMERATED) TERNARY_PRIMITIVES(ENUMERATED) PRIMITIVES,
+    LOAD = PRIMITIVES, /* a place into a register */
+    STORE,             /* a register into a place */
+    CONSTANT,          /* a number into a register */
+    SUM,               /* a register to a sum */
+    OPERATIONS
+};
+#undef ENUMERATED
+
+/* One operation on registers; `a` of LOAD and `b` of STORE are places, `a` of CONSTANT and `b` of SUM of their lists. */
+typedef struct {
+    uint16_t operation, to, a, b, c;
+    uint8_t step_a, step_b, step_c; /* 0: the register has the same value in all lanes */
+    uint8_t direct;                 /* the next operation stores the result, and it lies in line: write it there */
+} Step;
+
+typedef struct {
+    int dims, registers, places, uniform_steps, steps, sums, constants;
+    ptrdiff_t shape[MOST_DIMS], size;
+    ptrdiff_t block;  /* elements of a register */
+    ptrdiff_t totals; /* how many numbers the sums need */
+    Place *place;
+    Step *step;
+    Sum *sum;
+    double *constant;
+} Chain;
+
+/* A matrix in a buffer, strides in elements. */
+typedef struct {
+    int buffer;
+    ptrdiff_t offset; /* bytes */
+    ptrdiff_t of_batch, of_row, of_column;
+} Matrix;
+
+/* result = scale * a @ b (+ result), for each of a batch. */
+typedef struct {
+    ptrdiff_t batch, rows, columns, inner;
+    Matrix a, b, result;
+    int adds;
+} Product;
+
+typedef void (*RunChain)(const Chain *chain, char *const *bases, void *registers, double *totals);
+typedef void (*RunProduct)(const Product *product, char *const *bases);
+
+/* One build; the loops come in pairs, of float and of double. */
+typedef struct {
+    const char *name;
+    RunChain chain[2];
+    RunProduct small_product[2];
+} MachineLoops;
+
+extern const MachineLoops machine_portable;
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define HAS_BUILDS_FOR_X86 1
+extern const MachineLoops machine_avx2, machine_avx512;
+#endif
+
+/* products.c: the BLAS that NumPy has loaded. */
+int find_blas(const char *library);
+int has_blas(void);
+void blas_product(const Product *product, int number, char *const *bases);
+
+#endif

@@ -1,0 +1,50 @@
+/* One build of all loops: a file sets the processor, defines BUILD as the name of its table and VECTOR_BYTES as the
+ * width of its registers, and includes this. The functions of vectors are those of backend/kernels. */
+#include "machine.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef HAS_BUILDS_FOR_X86
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+#define REAL float
+#define OTHER_REAL double
+#define BITS int32_t
+#define UNSIGNED_BITS uint32_t
+#define IS_FLOAT 1
+#define NAMED(name) name##_of_floats
+#define LIBM(name) name##f
+#include "../../backend/kernels/vectors.h"
+#include "machine_functions.h"
+#include "machine_loops.h"
+#undef REAL
+#undef OTHER_REAL
+#undef BITS
+#undef UNSIGNED_BITS
+#undef IS_FLOAT
+#undef NAMED
+#undef LIBM
+#undef V
+#undef IV
+#undef UV
+#undef LANES
+
+#define REAL double
+#define OTHER_REAL float
+#define BITS int64_t
+#define UNSIGNED_BITS uint64_t
+#define IS_FLOAT 0
+#define NAMED(name) name##_of_doubles
+#define LIBM(name) name
+#include "../../backend/kernels/vectors.h"
+#include "machine_functions.h"
+#include "machine_loops.h"
+
+const MachineLoops BUILD = {
+    .name = BUILD_NAME,
+    .chain = {run_chain_of_floats, run_chain_of_doubles},
+    .small_product = {small_product_of_floats, small_product_of_doubles},
+};

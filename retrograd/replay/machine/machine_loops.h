@@ -1,0 +1,441 @@
+/* Chains of elementwise operations and small products, for one type; see machine_functions.h.
+ *
+ * A chain does all its operations on one block of elements before it goes to the next, so that what is computed stays
+ * in the first-level cache. Registers are longer than a block by what fills the last vector.
+ */
+
+/* ---- between memory and registers ----------------------------------------------------------------------------- */
+
+/* Where an iteration stands, and how far to the end of its innermost dimension. */
+INLINE void
+NAMED(find)(const Chain *chain, ptrdiff_t start, ptrdiff_t *index)
+{
+    for (int dim = chain->dims - 1; dim >= 0; dim--) {
+        index[dim] = start % chain->shape[dim];
+        start /= chain->shape[dim];
+    }
+}
+
+/* To the next row, with the place (of that many strides) that moves along. */
+INLINE ptrdiff_t
+NAMED(next_row)(const Chain *chain, ptrdiff_t *index, const ptrdiff_t *strides)
+{
+    ptrdiff_t moved = -strides[chain->dims - 1] * index[chain->dims - 1];
+    index[chain->dims - 1] = 0;
+    for (int dim = chain->dims - 2; dim >= 0; dim--) {
+        moved += strides[dim];
+        if (++index[dim] < chain->shape[dim]) {
+            break;
+        }
+        moved -= strides[dim] * chain->shape[dim];
+        index[dim] = 0;
+    }
+    return moved;
+}
+
+/* Runs `body` for each stretch of `run` elements of a block along one row: `at` in the block, `where` in the strides. */
+#define FOR_STRETCHES(chain, start, count, strides, body)                              \
+    do {                                                                               \
+        ptrdiff_t index[MOST_DIMS], where = 0;                                         \
+        const ptrdiff_t inner = (chain)->shape[(chain)->dims - 1];                     \
+        NAMED(find)(chain, start, index);                                              \
+        for (int dim = 0; dim < (chain)->dims; dim++) {                                \
+            where += index[dim] * (strides)[dim];                                      \
+        }                                                                              \
+        for (ptrdiff_t at = 0, run; at < (count); at += run) {                         \
+            run = inner - index[(chain)->dims - 1];                                    \
+            run = run < (count) - at ? run : (count) - at;                             \
+            body;                                                                      \
+            index[(chain)->dims - 1] += run;                                           \
+            where += run * (strides)[(chain)->dims - 1];                               \
+            if (index[(chain)->dims - 1] == inner) {                                   \
+                where += NAMED(next_row)(chain, index, strides);                       \
+            }                                                                          \
+        }                                                                              \
+    } while (0)
+
+INLINE REAL
+NAMED(truth_bits)(int held)
+{
+    const BITS bits = held ? -1 : 0;
+    REAL found;
+    memcpy(&found, &bits, sizeof found);
+    return found;
+}
+
+INLINE REAL
+NAMED(read)(const char *from, int kind)
+{
+    switch (kind) {
+    case AS_BOOL:
+        return NAMED(truth_bits)(*from != 0);
+    case AS_INT64:
+        return (REAL) * (const int64_t *)from;
+    case AS_INT32:
+        return (REAL) * (const int32_t *)from;
+    case AS_OTHER_REAL:
+        return (REAL) * (const OTHER_REAL *)from;
+    default:
+        return *(const REAL *)from;
+    }
+}
+
+INLINE void
+NAMED(write)(char *to, REAL value, int kind)
+{
+    BITS bits;
+    switch (kind) {
+    case AS_BOOL:
+        memcpy(&bits, &value, sizeof bits);
+        *to = bits != 0;
+        break;
+    case AS_OTHER_REAL:
+        *(OTHER_REAL *)to = (OTHER_REAL)value;
+        break;
+    default:
+        *(REAL *)to = value;
+    }
+}
+
+static void
+NAMED(load_block)(const Chain *chain, const Place *place, const char *base, ptrdiff_t start, ptrdiff_t count, REAL *to)
+{
+    const ptrdiff_t step = place->strides[chain->dims - 1];
+    const int kind = place->kind;
+    base += place->offset;
+    FOR_STRETCHES(chain, start, count, place->strides, {
+        const char *from = base + where;
+        if (kind != AS_REAL) {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                to[at + k] = NAMED(read)(from + k * step, kind);
+            }
+        }
+        else if (step == sizeof(REAL)) {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                to[at + k] = ((const REAL *)from)[k];
+            }
+        }
+        else {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                to[at + k] = *(const REAL *)(from + k * step);
+            }
+        }
+    });
+}
+
+static void
+NAMED(store_block)(const Chain *chain, const Place *place, char *base, ptrdiff_t start, ptrdiff_t count, const REAL *from,
+                   ptrdiff_t each)
+{
+    const ptrdiff_t step = place->strides[chain->dims - 1];
+    const int kind = place->kind;
+    base += place->offset;
+    FOR_STRETCHES(chain, start, count, place->strides, {
+        char *to = base + where;
+        for (ptrdiff_t k = 0; k < run; k++) {
+            NAMED(write)(to + k * step, from[(at + k) * each], kind);
+        }
+    });
+}
+
+/* ---- sums ----------------------------------------------------------------------------------------------------- */
+
+INLINE double
+NAMED(sum_stretch)(const REAL *x, ptrdiff_t count, ptrdiff_t each)
+{
+    if (each == 0) {
+        return (double)*x * (double)count;
+    }
+    V sum = {0};
+    double total = 0;
+    ptrdiff_t at = 0;
+    for (; at + LANES <= count; at += LANES) {
+        sum += NAMED(load)(x + at);
+    }
+    total = at ? NAMED(sum_lanes)(sum) : 0;
+    for (; at < count; at++) {
+        total += (double)x[at];
+    }
+    return total;
+}
+
+static void
+NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each, ptrdiff_t start, ptrdiff_t count,
+              double *totals)
+{
+    double *total = totals + sum->first;
+    if (sum->all) {
+        *total += NAMED(sum_stretch)(x, count, each);
+        return;
+    }
+    const ptrdiff_t step = sum->strides[chain->dims - 1];
+    FOR_STRETCHES(chain, start, count, sum->strides, {
+        double *to = total + where;
+        if (step == 0) {
+            *to += NAMED(sum_stretch)(x + at * each, run, each);
+        }
+        else if (step == 1 && each == 1) {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                to[k] += (double)x[at + k];
+            }
+        }
+        else {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                to[k * step] += (double)x[(at + k) * each];
+            }
+        }
+    });
+}
+
+/* ---- chains --------------------------------------------------------------------------------------------------- */
+
+#define ONE(name)                                                         \
+    case PRIMITIVE_##name:                                                \
+        for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a) {   \
+            NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a)));      \
+        }                                                                 \
+        break;
+#define ONE_BY_LIBM(name, function)                \
+    case PRIMITIVE_##name:                         \
+        for (ptrdiff_t at = 0; at < count; at++) { \
+            to[at] = LIBM(function)(a[at]);        \
+        }                                          \
+        break;
+#define TWO(name)                                                                             \
+    case PRIMITIVE_##name:                                                                    \
+        for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b) {          \
+            NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a), NAMED(load)(b)));          \
+        }                                                                                     \
+        break;
+#define TWO_BY_LIBM(name, function)                                                  \
+    case PRIMITIVE_##name:                                                           \
+        for (ptrdiff_t at = 0; at < count; at++) {                                   \
+            to[at] = LIBM(function)(a[step_a ? at : 0], b[step_b ? at : 0]);         \
+        }                                                                            \
+        break;
+
+/* One primitive on a block of `count` elements, `length` with what fills the last vector. */
+static void
+NAMED(compute)(const Step *step, REAL **registers, REAL *to, ptrdiff_t count, ptrdiff_t length)
+{
+    const REAL *a = registers[step->a], *b = registers[step->b], *c = registers[step->c];
+    const ptrdiff_t step_a = step->step_a ? LANES : 0, step_b = step->step_b ? LANES : 0;
+    const ptrdiff_t step_c = step->step_c ? LANES : 0;
+    switch (step->operation) {
+        ONE(negative)
+        ONE(absolute)
+        ONE_BY_LIBM(sqrt, sqrt)
+        ONE(square)
+        ONE(reciprocal)
+        ONE(exp)
+        ONE(tanh)
+        ONE(expit)
+        ONE(isnan)
+        ONE(isinf)
+        ONE(isfinite)
+        ONE(logical_not)
+        ONE(number_of)
+        ONE(truth_of)
+        ONE_BY_LIBM(floor, floor)
+        ONE_BY_LIBM(ceil, ceil)
+        ONE_BY_LIBM(trunc, trunc)
+        ONE_BY_LIBM(rint, rint)
+        ONE_BY_LIBM(log, log)
+        ONE_BY_LIBM(log1p, log1p)
+        ONE_BY_LIBM(log2, log2)
+        ONE_BY_LIBM(log10, log10)
+        ONE_BY_LIBM(expm1, expm1)
+        ONE_BY_LIBM(exp2, exp2)
+        ONE_BY_LIBM(sin, sin)
+        ONE_BY_LIBM(cos, cos)
+        ONE_BY_LIBM(tan, tan)
+        ONE_BY_LIBM(arctan, atan)
+        ONE_BY_LIBM(arcsin, asin)
+        ONE_BY_LIBM(arccos, acos)
+        ONE_BY_LIBM(sinh, sinh)
+        ONE_BY_LIBM(cosh, cosh)
+        ONE_BY_LIBM(arcsinh, asinh)
+        ONE_BY_LIBM(arccosh, acosh)
+        ONE_BY_LIBM(arctanh, atanh)
+        ONE_BY_LIBM(erf, erf)
+        TWO(add)
+        TWO(subtract)
+        TWO(multiply)
+        TWO(divide)
+        TWO(maximum)
+        TWO(minimum)
+        TWO(fmax)
+        TWO(fmin)
+        TWO(less)
+        TWO(less_equal)
+        TWO(greater)
+        TWO(greater_equal)
+        TWO(equal)
+        TWO(not_equal)
+        TWO(logical_and)
+        TWO(logical_or)
+        TWO(logical_xor)
+        TWO(copysign)
+        TWO_BY_LIBM(power, pow)
+        TWO_BY_LIBM(arctan2, atan2)
+        TWO_BY_LIBM(hypot, hypot)
+        TWO_BY_LIBM(fmod, fmod)
+    case PRIMITIVE_where:
+        for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b, c += step_c) {
+            NAMED(store)(to + at, NAMED(choose)((IV)NAMED(load)(a), NAMED(load)(b), NAMED(load)(c)));
+        }
+        break;
+    }
+}
+
+#undef ONE
+#undef ONE_BY_LIBM
+#undef TWO
+#undef TWO_BY_LIBM
+
+/* What has the same value everywhere is computed once, in all lanes of one vector. */
+static void
+NAMED(run_uniform)(const Chain *chain, char *const *bases, REAL **registers, REAL *memory)
+{
+    for (const Step *step = chain->step; step < chain->step + chain->uniform_steps; step++) {
+        REAL *to = registers[step->to] = memory + step->to * chain->block;
+        if (step->operation == LOAD) {
+            const Place *place = chain->place + step->a;
+            NAMED(store)(to, NAMED(all)(0));
+            const REAL value = NAMED(read)(bases[place->buffer] + place->offset, place->kind);
+            for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+                to[lane] = value; /* a truth is bits, which arithmetic would change */
+            }
+        }
+        else if (step->operation == CONSTANT) {
+            NAMED(store)(to, NAMED(all)((REAL)chain->constant[step->a]));
+        }
+        else {
+            NAMED(compute)(step, registers, to, LANES, LANES);
+        }
+    }
+}
+
+static void
+NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL *memory, double *totals,
+                 ptrdiff_t start, ptrdiff_t count)
+{
+    const ptrdiff_t length = (count + LANES - 1) / LANES * LANES;
+    const int whole = length == count;
+    const Step *end = chain->step + chain->steps;
+    for (const Step *step = chain->step + chain->uniform_steps; step < end; step++) {
+        if (step->operation == LOAD) {
+            const Place *place = chain->place + step->a;
+            char *base = bases[place->buffer];
+            if (place->walk == IN_LINE && whole) {
+                registers[step->to] = (REAL *)(base + place->offset) + start;
+            }
+            else {
+                registers[step->to] = memory + step->to * chain->block;
+                NAMED(load_block)(chain, place, base, start, count, registers[step->to]);
+            }
+        }
+        else if (step->operation == STORE) {
+            const Place *place = chain->place + step->b;
+            NAMED(store_block)(chain, place, bases[place->buffer], start, count, registers[step->a], step->step_a);
+        }
+        else if (step->operation == SUM) {
+            NAMED(add_up)(chain, chain->sum + step->b, registers[step->a], step->step_a, start, count, totals);
+        }
+        else if (step->direct && whole) {
+            const Place *place = chain->place + step[1].b;
+            REAL *to = (REAL *)(bases[place->buffer] + place->offset) + start;
+            NAMED(compute)(step, registers, to, count, length);
+            registers[step->to] = to;
+            step++;
+        }
+        else {
+            REAL *to = memory + step->to * chain->block;
+            NAMED(compute)(step, registers, to, count, length);
+            registers[step->to] = to;
+        }
+    }
+}
+
+static void
+NAMED(run_chain)(const Chain *chain, char *const *bases, void *memory, double *totals)
+{
+    REAL *registers[MOST_REGISTERS];
+    registers[0] = memory; /* what primitives with fewer operands read nothing of */
+    memset(totals, 0, (size_t)chain->totals * sizeof *totals);
+    if (chain->size > 0) {
+        NAMED(run_uniform)(chain, bases, registers, memory);
+    }
+    for (ptrdiff_t start = 0; start < chain->size; start += chain->block) {
+        const ptrdiff_t left = chain->size - start;
+        NAMED(run_block)(chain, bases, registers, memory, totals, start, left < chain->block ? left : chain->block);
+    }
+    for (const Sum *sum = chain->sum; sum < chain->sum + chain->sums; sum++) {
+        REAL *to = (REAL *)(bases[sum->buffer] + sum->offset);
+        for (ptrdiff_t at = 0; at < sum->count; at++) {
+            to[at] = (REAL)(totals[sum->first + at] * sum->scale);
+        }
+    }
+}
+
+/* ---- small products ------------------------------------------------------------------------------------------- */
+
+/* Rows of `b` and of the result lie in line. */
+INLINE void
+NAMED(product_by_rows)(const Product *p, const REAL *a, const REAL *b, REAL *out)
+{
+    for (ptrdiff_t row = 0; row < p->rows; row++, a += p->a.of_row, out += p->result.of_row) {
+        for (ptrdiff_t column = 0; column < p->columns; column += LANES) {
+            const ptrdiff_t rest = p->columns - column;
+            V sum = {0};
+            if (rest >= LANES) {
+                for (ptrdiff_t k = 0; k < p->inner; k++) {
+                    sum += a[k * p->a.of_column] * NAMED(load)(b + k * p->b.of_row + column);
+                }
+                NAMED(store)(out + column, p->adds ? NAMED(load)(out + column) + sum : sum);
+                continue;
+            }
+            for (ptrdiff_t k = 0; k < p->inner; k++) {
+                sum += a[k * p->a.of_column] * NAMED(load_some)(b + k * p->b.of_row + column, rest, 0);
+            }
+            sum = p->adds ? NAMED(load_some)(out + column, rest, 0) + sum : sum;
+            NAMED(store_some)(out + column, sum, rest);
+        }
+    }
+}
+
+INLINE void
+NAMED(product_by_elements)(const Product *p, const REAL *a, const REAL *b, REAL *out)
+{
+    for (ptrdiff_t row = 0; row < p->rows; row++) {
+        for (ptrdiff_t column = 0; column < p->columns; column++) {
+            const REAL *x = a + row * p->a.of_row, *y = b + column * p->b.of_column;
+            REAL sum = 0;
+            for (ptrdiff_t k = 0; k < p->inner; k++) {
+                sum += x[k * p->a.of_column] * y[k * p->b.of_row];
+            }
+            REAL *to = out + row * p->result.of_row + column * p->result.of_column;
+            *to = p->adds ? *to + sum : sum;
+        }
+    }
+}
+
+static void
+NAMED(small_product)(const Product *p, char *const *bases)
+{
+    const REAL *a = (const REAL *)(bases[p->a.buffer] + p->a.offset), *b = (const REAL *)(bases[p->b.buffer] + p->b.offset);
+    REAL *out = (REAL *)(bases[p->result.buffer] + p->result.offset);
+    for (ptrdiff_t item = 0; item < p->batch; item++) {
+        if (p->b.of_column == 1 && p->result.of_column == 1 && p->columns > 2) {
+            NAMED(product_by_rows)(p, a, b, out);
+        }
+        else {
+            NAMED(product_by_elements)(p, a, b, out);
+        }
+        a += p->a.of_batch;
+        b += p->b.of_batch;
+        out += p->result.of_batch;
+    }
+}
+
+#undef FOR_STRETCHES

@@ -1,0 +1,878 @@
+/* The machine as a Python type: made of a list of instructions, which are checked here, and run with arrays. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "../../backend/kernels/builds.h"
+#include "../../backend/kernels/sources.h"
+#include "machine.h"
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+#define REGISTER_BYTES 24576 /* of all registers together: they stay in the first-level cache */
+#define ALIGNMENT 64
+
+static const MachineLoops *loops;
+
+/* ---- what a machine is made of ---------------------------------------------------------------------------------- */
+
+enum { FROM_INPUT, FROM_CONSTANT, FROM_ARENA, FROM_OUTPUT, BUFFER_KINDS };
+
+typedef struct {
+    int kind;
+    ptrdiff_t size, place; /* of an arena's part: where it begins */
+    PyObject *owner; /* of its memory: a constant always, an input and an output while it runs */
+    int whole;       /* of an output: the view that covers all of it, or -1 */
+} Buffer;
+
+typedef struct {
+    int buffer, written;
+    ptrdiff_t offset;
+    int dims;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    PyArray_Descr *dtype;
+    PyObject *array; /* made when it is asked for */
+} View;
+
+enum { RUN_CHAIN, RUN_PRODUCT, RUN_CALL };
+
+typedef struct {
+    int what, number, small;
+    Chain chain;
+    Product product;
+    PyObject *call;
+} Instruction;
+
+typedef struct {
+    PyObject_HEAD
+    int buffers, views, inputs, outputs, instructions, running;
+    Buffer *buffer;
+    char **base; /* where each buffer begins */
+    View *view;
+    int *input, *output; /* views */
+    Instruction *instruction;
+    PyObject *arena; /* an array of bytes */
+    void *registers;
+    double *totals;
+} Machine;
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+static int
+fail(const char *message)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, message);
+    }
+    return 0;
+}
+
+/* A new array of zeros, one longer than wanted so that it is never empty. */
+static void *
+zeros(Py_ssize_t count, size_t size)
+{
+    void *found = PyMem_Calloc((size_t)count + 1, size);
+    if (found == NULL) {
+        PyErr_NoMemory();
+    }
+    return found;
+}
+
+static int
+read_sizes(PyObject *tuple, ptrdiff_t *sizes, int most, int *count)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > most) {
+        return fail("sizes are a tuple, and not too many");
+    }
+    *count = (int)PyTuple_GET_SIZE(tuple);
+    for (int at = 0; at < *count; at++) {
+        sizes[at] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, at));
+    }
+    return !PyErr_Occurred();
+}
+
+/* Whether an array of these strides lies inside of its buffer, at places that its elements may have. */
+static int
+lies_inside(const Machine *self, int buffer, ptrdiff_t offset, int dims, const ptrdiff_t *shape,
+            const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    if (buffer < 0 || buffer >= self->buffers) {
+        return fail("there is no such buffer");
+    }
+    ptrdiff_t low = offset, high = offset;
+    int empty = 0;
+    for (int dim = 0; dim < dims; dim++) {
+        ptrdiff_t reach;
+        if (shape[dim] < 0 || strides[dim] % itemsize != 0
+            || __builtin_mul_overflow(shape[dim] - 1, strides[dim], &reach)
+            || __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+            return fail("an array has a bad shape or strides");
+        }
+        empty |= shape[dim] == 0;
+    }
+    if (offset % itemsize != 0 || (!empty && (low < 0 || high > self->buffer[buffer].size - itemsize))) {
+        return fail("an array does not lie inside of its buffer");
+    }
+    return 1;
+}
+
+static int
+read_buffers(Machine *self, PyObject *list)
+{
+    ptrdiff_t arena = 0;
+    self->buffers = (int)PyList_GET_SIZE(list);
+    self->buffer = zeros(self->buffers, sizeof(Buffer));
+    self->base = zeros(self->buffers, sizeof(char *));
+    if (self->buffer == NULL || self->base == NULL) {
+        return 0;
+    }
+    for (int at = 0; at < self->buffers; at++) {
+        Buffer *buffer = self->buffer + at;
+        PyObject *value;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, at), "inO", &buffer->kind, &buffer->size, &value)) {
+            return 0;
+        }
+        buffer->whole = -1;
+        if (buffer->size < 0 || buffer->kind < 0 || buffer->kind >= BUFFER_KINDS) {
+            return fail("a buffer has a bad kind or size");
+        }
+        if (buffer->kind == FROM_CONSTANT) {
+            if (!PyArray_Check(value) || PyArray_NBYTES(ARRAY(value)) < buffer->size
+                || !PyArray_ISONESEGMENT(ARRAY(value))) {
+                return fail("a constant is an array in one piece, as large as its buffer");
+            }
+            buffer->owner = Py_NewRef(value);
+            self->base[at] = PyArray_BYTES(ARRAY(value));
+        }
+        else if (buffer->kind == FROM_ARENA) {
+            const ptrdiff_t offset = buffer->place = PyLong_AsSsize_t(value);
+            if (offset < 0 || offset % ALIGNMENT != 0 || offset > PY_SSIZE_T_MAX / 2 - buffer->size) {
+                return fail("a buffer has a bad place");
+            }
+            arena = offset + buffer->size > arena ? offset + buffer->size : arena;
+        }
+    }
+    npy_intp size = arena + ALIGNMENT;
+    self->arena = PyArray_ZEROS(1, &size, NPY_UINT8, 0);
+    if (self->arena == NULL) {
+        return 0;
+    }
+    char *start = PyArray_BYTES(ARRAY(self->arena));
+    start += (ALIGNMENT - (uintptr_t)start % ALIGNMENT) % ALIGNMENT;
+    for (int at = 0; at < self->buffers; at++) {
+        if (self->buffer[at].kind == FROM_ARENA) {
+            self->base[at] = start + self->buffer[at].place;
+            self->buffer[at].owner = Py_NewRef(self->arena);
+        }
+    }
+    return 1;
+}
+
+/* (buffer, offset, shape, strides, dtype, written) */
+static int
+read_views(Machine *self, PyObject *list)
+{
+    self->views = (int)PyList_GET_SIZE(list);
+    self->view = zeros(self->views, sizeof(View));
+    for (int at = 0; self->view != NULL && at < self->views; at++) {
+        View *view = self->view + at;
+        PyObject *shape, *strides, *dtype;
+        int other;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, at), "inOOO!p", &view->buffer, &view->offset, &shape, &strides,
+                              &PyArrayDescr_Type, &dtype, &view->written)
+            || !read_sizes(shape, view->shape, NPY_MAXDIMS, &view->dims)
+            || !read_sizes(strides, view->strides, NPY_MAXDIMS, &other)) {
+            return 0;
+        }
+        view->dtype = (PyArray_Descr *)Py_NewRef(dtype);
+        if (other != view->dims || PyDataType_REFCHK(view->dtype)) {
+            return fail("a view has as many strides as dimensions, and elements that are no objects");
+        }
+        const ptrdiff_t itemsize = PyDataType_ELSIZE(view->dtype);
+        if (itemsize < 1 || !lies_inside(self, view->buffer, view->offset, view->dims, view->shape, view->strides, 1)
+            || (view->offset + itemsize > self->buffer[view->buffer].size && self->buffer[view->buffer].size > 0)) {
+            return fail("a view does not lie inside of its buffer");
+        }
+    }
+    return self->view != NULL;
+}
+
+/* Whether a view is as an array is that has the buffer for itself. */
+static int
+is_whole(const Machine *self, const View *view)
+{
+    ptrdiff_t size = PyDataType_ELSIZE(view->dtype);
+    for (int dim = view->dims - 1; dim >= 0; dim--) {
+        if (view->strides[dim] != size && view->shape[dim] != 1) {
+            return 0;
+        }
+        size *= view->shape[dim];
+    }
+    return view->offset == 0 && size == self->buffer[view->buffer].size;
+}
+
+static int
+read_ends(Machine *self, PyObject *list, int **numbers, int *count)
+{
+    *count = (int)PyList_GET_SIZE(list);
+    *numbers = zeros(*count, sizeof(int));
+    for (int at = 0; *numbers != NULL && at < *count; at++) {
+        const long number = PyLong_AsLong(PyList_GET_ITEM(list, at));
+        if (number < 0 || number >= self->views) {
+            return fail("there is no such view");
+        }
+        (*numbers)[at] = (int)number;
+    }
+    return *numbers != NULL;
+}
+
+/* ---- chains --------------------------------------------------------------------------------------------------------- */
+
+static ptrdiff_t
+size_of_kind(int kind, int number)
+{
+    const ptrdiff_t sizes[2][5] = {{4, 1, 8, 4, 8}, {8, 1, 8, 4, 4}};
+    return kind < 0 || kind > 4 ? 0 : sizes[number][kind];
+}
+
+static int
+read_place(const Machine *self, const Chain *chain, int number, PyObject *tuple, Place *place)
+{
+    PyObject *strides;
+    int dims;
+    if (!PyArg_ParseTuple(tuple, "inOi", &place->buffer, &place->offset, &strides, &place->kind)
+        || !read_sizes(strides, place->strides, MOST_DIMS, &dims)) {
+        return 0;
+    }
+    const ptrdiff_t itemsize = size_of_kind(place->kind, number);
+    if (dims != chain->dims || itemsize == 0) {
+        return fail("a place has other dimensions than its chain, or a bad kind");
+    }
+    if (!lies_inside(self, place->buffer, place->offset, dims, chain->shape, place->strides, itemsize)) {
+        return 0;
+    }
+    ptrdiff_t wanted = itemsize;
+    int in_line = place->kind == AS_REAL, uniform = 1;
+    for (int dim = dims - 1; dim >= 0; dim--) {
+        in_line &= place->strides[dim] == wanted || chain->shape[dim] == 1;
+        uniform &= place->strides[dim] == 0 || chain->shape[dim] == 1;
+        wanted *= chain->shape[dim];
+    }
+    place->walk = in_line ? IN_LINE : uniform ? UNIFORM : BY_STRIDES;
+    return 1;
+}
+
+/* (buffer, offset, strides of the totals, how many, scale) */
+static int
+read_sum(const Machine *self, Chain *chain, int number, PyObject *tuple, Sum *sum)
+{
+    PyObject *strides;
+    int dims;
+    if (!PyArg_ParseTuple(tuple, "inOnd", &sum->buffer, &sum->offset, &strides, &sum->count, &sum->scale)
+        || !read_sizes(strides, sum->strides, MOST_DIMS, &dims)) {
+        return 0;
+    }
+    const ptrdiff_t itemsize = number ? sizeof(double) : sizeof(float);
+    ptrdiff_t last = 0;
+    sum->all = 1;
+    for (int dim = 0; dim < dims; dim++) {
+        if (sum->strides[dim] < 0 || sum->strides[dim] > sum->count) {
+            return fail("a sum has bad strides");
+        }
+        last += chain->shape[dim] == 0 ? 0 : (chain->shape[dim] - 1) * sum->strides[dim];
+        sum->all &= sum->strides[dim] == 0;
+    }
+    if (dims != chain->dims || sum->count < 0 || (chain->size > 0 && last >= sum->count)) {
+        return fail("a sum does not fit its chain");
+    }
+    sum->first = chain->totals;
+    chain->totals += sum->count;
+    return lies_inside(self, sum->buffer, sum->offset, 1, &sum->count, &itemsize, itemsize);
+}
+
+static int
+operands_of(int operation)
+{
+    return operation >= PRIMITIVE_where                                                           ? 3
+           : operation >= PRIMITIVE_add && operation <= PRIMITIVE_fmod                            ? 2
+                                                                                                  : 1;
+}
+
+/* Checks the numbers that a step names; registers are written before they are read. */
+static int
+check_step(const Chain *chain, Step *step, int at, char *written)
+{
+    const int uniform = at < chain->uniform_steps;
+    const int operation = step->operation;
+    if (operation >= OPERATIONS || step->to >= chain->registers) {
+        return fail("a step has a bad operation or register");
+    }
+    if (operation == LOAD || operation == CONSTANT) {
+        if (step->a >= (operation == LOAD ? chain->places : chain->constants) || (operation == CONSTANT && !uniform)
+            || (uniform && operation == LOAD && (chain->place[step->a].walk != UNIFORM && chain->size > 1))) {
+            return fail("a step reads what is not there");
+        }
+        written[step->to] = (char)(uniform ? 2 : 1);
+        return 1;
+    }
+    uint16_t *const names[3] = {&step->a, &step->b, &step->c};
+    uint8_t *const steps[3] = {&step->step_a, &step->step_b, &step->step_c};
+    const int count = operation >= PRIMITIVES ? 1 : operands_of(operation);
+    for (int each = 0; each < 3; each++) {
+        if (each >= count) {
+            if (operation < PRIMITIVES) {
+                *names[each] = 0;
+            }
+            continue;
+        }
+        if (*names[each] >= chain->registers || !written[*names[each]] || (uniform && written[*names[each]] == 1)) {
+            return fail("a step reads a register that has no value");
+        }
+        *steps[each] = written[*names[each]] == 1;
+    }
+    if ((operation == STORE && (step->b >= chain->places || chain->place[step->b].kind == AS_INT64
+                                || chain->place[step->b].kind == AS_INT32))
+        || (operation == SUM && step->b >= chain->sums) || (operation >= PRIMITIVES && uniform)) {
+        return fail("a step writes what is not there");
+    }
+    if (operation < PRIMITIVES) {
+        written[step->to] = (char)(uniform ? 2 : 1);
+    }
+    return 1;
+}
+
+static int
+read_steps(Chain *chain, PyObject *list)
+{
+    char written[MOST_REGISTERS] = {0};
+    for (int at = 0; at < chain->steps; at++) {
+        Step *step = chain->step + at;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, at), "HHHHH", &step->operation, &step->to, &step->a, &step->b,
+                              &step->c)
+            || !check_step(chain, step, at, written)) {
+            return 0;
+        }
+    }
+    for (int at = chain->uniform_steps; at + 1 < chain->steps; at++) {
+        Step *step = chain->step + at, *next = step + 1;
+        step->direct = step->operation < PRIMITIVES && next->operation == STORE && next->a == step->to
+                       && chain->place[next->b].walk == IN_LINE;
+    }
+    return 1;
+}
+
+/* (number, shape, places, sums, constants, steps, uniform steps, registers) */
+static int
+read_chain(const Machine *self, PyObject *tuple, Instruction *made)
+{
+    PyObject *shape, *places, *sums, *constants, *steps;
+    Chain *chain = &made->chain;
+    if (!PyArg_ParseTuple(tuple, "iOO!O!O!O!ii", &made->number, &shape, &PyList_Type, &places, &PyList_Type, &sums,
+                          &PyList_Type, &constants, &PyList_Type, &steps, &chain->uniform_steps, &chain->registers)
+        || !read_sizes(shape, chain->shape, MOST_DIMS, &chain->dims)) {
+        return 0;
+    }
+    chain->places = (int)PyList_GET_SIZE(places);
+    chain->sums = (int)PyList_GET_SIZE(sums);
+    chain->constants = (int)PyList_GET_SIZE(constants);
+    chain->steps = (int)PyList_GET_SIZE(steps);
+    if (made->number < 0 || made->number > 1 || chain->dims < 1 || chain->registers < 1
+        || chain->registers > MOST_REGISTERS || chain->uniform_steps < 0 || chain->uniform_steps > chain->steps) {
+        return fail("a chain has bad numbers");
+    }
+    chain->size = 1;
+    for (int dim = 0; dim < chain->dims; dim++) {
+        if (chain->shape[dim] < 0 || __builtin_mul_overflow(chain->size, chain->shape[dim], &chain->size)) {
+            return fail("a chain has a bad shape");
+        }
+    }
+    const ptrdiff_t fitting = REGISTER_BYTES / (chain->registers * (made->number ? 8 : 4)) / 64 * 64;
+    chain->block = fitting < 64 ? 64 : fitting > 2048 ? 2048 : fitting;
+    chain->place = zeros(chain->places, sizeof(Place));
+    chain->sum = zeros(chain->sums, sizeof(Sum));
+    chain->constant = zeros(chain->constants, sizeof(double));
+    chain->step = zeros(chain->steps, sizeof(Step));
+    if (chain->place == NULL || chain->sum == NULL || chain->constant == NULL || chain->step == NULL) {
+        return 0;
+    }
+    for (int at = 0; at < chain->places; at++) {
+        if (!read_place(self, chain, made->number, PyList_GET_ITEM(places, at), chain->place + at)) {
+            return 0;
+        }
+    }
+    for (int at = 0; at < chain->sums; at++) {
+        if (!read_sum(self, chain, made->number, PyList_GET_ITEM(sums, at), chain->sum + at)) {
+            return 0;
+        }
+    }
+    for (int at = 0; at < chain->constants; at++) {
+        chain->constant[at] = PyFloat_AsDouble(PyList_GET_ITEM(constants, at));
+    }
+    return !PyErr_Occurred() && read_steps(chain, steps);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+/* Whether an item of a batch is a matrix as BLAS takes it: one of its strides is 1 and the other reaches over that. */
+static int
+is_plain(const Matrix *matrix, ptrdiff_t rows, ptrdiff_t columns, int result)
+{
+    if ((matrix->of_column == 1 || columns == 1) && (matrix->of_row >= columns || rows == 1)) {
+        return 1;
+    }
+    return !result && (matrix->of_row == 1 || rows == 1) && (matrix->of_column >= rows || columns == 1);
+}
+
+static int
+read_matrix(const Machine *self, PyObject *tuple, Matrix *matrix, ptrdiff_t batch, ptrdiff_t rows, ptrdiff_t columns,
+            int number)
+{
+    if (!PyArg_ParseTuple(tuple, "innnn", &matrix->buffer, &matrix->offset, &matrix->of_batch, &matrix->of_row,
+                          &matrix->of_column)) {
+        return 0;
+    }
+    const ptrdiff_t size = number ? sizeof(double) : sizeof(float), shape[3] = {batch, rows, columns};
+    ptrdiff_t strides[3] = {matrix->of_batch, matrix->of_row, matrix->of_column};
+    for (int dim = 0; dim < 3; dim++) {
+        if (__builtin_mul_overflow(strides[dim], size, strides + dim)) {
+            return fail("a matrix has bad strides");
+        }
+    }
+    return lies_inside(self, matrix->buffer, matrix->offset, 3, shape, strides, size);
+}
+
+#define SMALL_PRODUCT 4096
+
+/* (number, batch, rows, columns, inner, a, b, result, adds) */
+static int
+read_product(const Machine *self, PyObject *tuple, Instruction *made)
+{
+    PyObject *a, *b, *result;
+    Product *p = &made->product;
+    if (!PyArg_ParseTuple(tuple, "innnnO!O!O!p", &made->number, &p->batch, &p->rows, &p->columns, &p->inner,
+                          &PyTuple_Type, &a, &PyTuple_Type, &b, &PyTuple_Type, &result, &p->adds)) {
+        return 0;
+    }
+    if (made->number < 0 || made->number > 1 || p->batch < 0 || p->rows < 0 || p->columns < 0 || p->inner < 0
+        || !read_matrix(self, a, &p->a, p->batch, p->rows, p->inner, made->number)
+        || !read_matrix(self, b, &p->b, p->batch, p->inner, p->columns, made->number)
+        || !read_matrix(self, result, &p->result, p->batch, p->rows, p->columns, made->number)) {
+        return fail("a product has bad numbers");
+    }
+    made->small = (double)p->rows * (double)p->columns * (double)p->inner <= SMALL_PRODUCT;
+    if (!made->small
+        && (!has_blas() || !is_plain(&p->a, p->rows, p->inner, 0) || !is_plain(&p->b, p->inner, p->columns, 0)
+            || !is_plain(&p->result, p->rows, p->columns, 1))) {
+        return fail("a product is not one that BLAS does");
+    }
+    return 1;
+}
+
+/* ---- the machine -------------------------------------------------------------------------------------------------- */
+
+static int
+read_instructions(Machine *self, PyObject *list)
+{
+    ptrdiff_t registers = 0, totals = 0;
+    self->instructions = (int)PyList_GET_SIZE(list);
+    self->instruction = zeros(self->instructions, sizeof(Instruction));
+    for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
+        PyObject *item = PyList_GET_ITEM(list, at), *facts;
+        Instruction *made = self->instruction + at;
+        if (!PyArg_ParseTuple(item, "iO", &made->what, &facts)) {
+            return 0;
+        }
+        if (made->what == RUN_CALL) {
+            made->call = Py_NewRef(facts);
+            continue;
+        }
+        if (!PyTuple_Check(facts) || made->what < 0 || made->what > RUN_PRODUCT) {
+            return fail("an instruction is of an unknown kind");
+        }
+        if (!(made->what == RUN_CHAIN ? read_chain(self, facts, made) : read_product(self, facts, made))) {
+            return 0;
+        }
+        const ptrdiff_t bytes = made->chain.registers * made->chain.block * (made->number ? 8 : 4);
+        registers = bytes > registers ? bytes : registers;
+        totals = made->chain.totals > totals ? made->chain.totals : totals;
+    }
+    self->registers = zeros(registers + ALIGNMENT, 1);
+    self->totals = zeros(totals, sizeof(double));
+    return self->instruction != NULL && self->registers != NULL && self->totals != NULL;
+}
+
+static void
+machine_dealloc(Machine *self)
+{
+    PyObject_GC_UnTrack(self);
+    for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
+        Instruction *made = self->instruction + at;
+        PyMem_Free(made->chain.place);
+        PyMem_Free(made->chain.step);
+        PyMem_Free(made->chain.sum);
+        PyMem_Free(made->chain.constant);
+        Py_XDECREF(made->call);
+    }
+    for (int at = 0; self->view != NULL && at < self->views; at++) {
+        Py_XDECREF(self->view[at].dtype);
+        Py_XDECREF(self->view[at].array);
+    }
+    for (int at = 0; self->buffer != NULL && at < self->buffers; at++) {
+        Py_XDECREF(self->buffer[at].owner);
+    }
+    Py_XDECREF(self->arena);
+    PyMem_Free(self->instruction);
+    PyMem_Free(self->view);
+    PyMem_Free(self->buffer);
+    PyMem_Free(self->base);
+    PyMem_Free(self->input);
+    PyMem_Free(self->output);
+    PyMem_Free(self->registers);
+    PyMem_Free(self->totals);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static int
+machine_traverse(Machine *self, visitproc visit, void *arg)
+{
+    for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
+        Py_VISIT(self->instruction[at].call);
+    }
+    return 0;
+}
+
+static int
+machine_clear(Machine *self)
+{
+    for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
+        Py_CLEAR(self->instruction[at].call);
+    }
+    return 0;
+}
+
+static PyObject *
+machine_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+{
+    PyObject *buffers, *views, *inputs, *outputs, *instructions;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!", &PyList_Type, &buffers, &PyList_Type, &views, &PyList_Type, &inputs,
+                          &PyList_Type, &outputs, &PyList_Type, &instructions)) {
+        return NULL;
+    }
+    Machine *self = (Machine *)type->tp_alloc(type, 0);
+    if (self == NULL || !read_buffers(self, buffers) || !read_views(self, views)
+        || !read_ends(self, inputs, &self->input, &self->inputs)
+        || !read_ends(self, outputs, &self->output, &self->outputs) || !read_instructions(self, instructions)) {
+        Py_XDECREF(self);
+        return NULL;
+    }
+    for (int at = 0; at < self->inputs; at++) {
+        if (self->buffer[self->view[self->input[at]].buffer].kind != FROM_INPUT) {
+            fail("an input is bound to a buffer of another kind");
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
+    for (int at = 0; at < self->outputs; at++) {
+        const View *view = self->view + self->output[at];
+        Buffer *buffer = self->buffer + view->buffer;
+        if (buffer->kind == FROM_OUTPUT && buffer->whole < 0 && is_whole(self, view)) {
+            buffer->whole = self->output[at];
+        }
+    }
+    return (PyObject *)self;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------ */
+
+static int
+is_as_declared(const View *view, PyObject *object)
+{
+    if (!PyArray_CheckExact(object)) {
+        return 0;
+    }
+    PyArrayObject *array = ARRAY(object);
+    if (PyArray_NDIM(array) != view->dims || PyArray_DESCR(array)->type_num != view->dtype->type_num
+        || !PyArray_ISALIGNED(array) || !PyArray_ISNOTSWAPPED(array)
+        || (view->written && !PyArray_ISWRITEABLE(array))) {
+        return 0;
+    }
+    for (int dim = 0; dim < view->dims; dim++) {
+        if (PyArray_DIM(array, dim) != view->shape[dim]
+            || (PyArray_STRIDE(array, dim) != view->strides[dim] && view->shape[dim] > 1)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int
+bind_inputs(Machine *self, PyObject *const *given, Py_ssize_t count)
+{
+    if (count != self->inputs) {
+        PyErr_Format(PyExc_TypeError, "run() takes %d arrays, not %zd", self->inputs, count);
+        return 0;
+    }
+    for (int at = 0; at < self->inputs; at++) {
+        const View *view = self->view + self->input[at];
+        if (!is_as_declared(view, given[at])) {
+            PyErr_Format(PyExc_ValueError, "array %d is laid out otherwise than it was recorded", at);
+            return 0;
+        }
+        Buffer *buffer = self->buffer + view->buffer;
+        Py_XSETREF(buffer->owner, Py_NewRef(given[at]));
+        self->base[view->buffer] = PyArray_BYTES(ARRAY(given[at])) - view->offset;
+    }
+    return 1;
+}
+
+static PyObject *
+new_view(Machine *self, View *view)
+{
+    Buffer *buffer = self->buffer + view->buffer;
+    PyObject *made = PyArray_NewFromDescr(
+        &PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims, view->shape, view->strides,
+        self->base[view->buffer] + view->offset, NPY_ARRAY_WRITEABLE, NULL);
+    if (made != NULL && PyArray_SetBaseObject(ARRAY(made), Py_NewRef(buffer->owner)) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* New memory for what the caller will get. */
+static int
+make_outputs(Machine *self)
+{
+    for (int at = 0; at < self->buffers; at++) {
+        Buffer *buffer = self->buffer + at;
+        if (buffer->kind != FROM_OUTPUT) {
+            continue;
+        }
+        PyObject *owner;
+        if (buffer->whole >= 0) {
+            View *view = self->view + buffer->whole;
+            owner = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims,
+                                         view->shape, NULL, NULL, 0, NULL);
+            if (owner != NULL) {
+                Py_XSETREF(view->array, Py_NewRef(owner));
+            }
+        }
+        else {
+            npy_intp size = buffer->size;
+            owner = PyArray_SimpleNew(1, &size, NPY_UINT8);
+        }
+        if (owner == NULL) {
+            return 0;
+        }
+        Py_XSETREF(buffer->owner, owner);
+        self->base[at] = PyArray_BYTES(ARRAY(owner));
+    }
+    return 1;
+}
+
+static int
+run_all(Machine *self)
+{
+    char *registers = self->registers;
+    registers += (ALIGNMENT - (uintptr_t)registers % ALIGNMENT) % ALIGNMENT;
+    for (const Instruction *each = self->instruction; each < self->instruction + self->instructions; each++) {
+        if (each->what == RUN_CHAIN) {
+            loops->chain[each->number](&each->chain, self->base, registers, self->totals);
+        }
+        else if (each->what == RUN_PRODUCT) {
+            if (each->small) {
+                loops->small_product[each->number](&each->product, self->base);
+            }
+            else {
+                blas_product(&each->product, each->number, self->base);
+            }
+        }
+        else {
+            PyObject *done = PyObject_CallNoArgs(each->call);
+            if (done == NULL) {
+                return 0;
+            }
+            Py_DECREF(done);
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+view_array(Machine *self, View *view)
+{
+    if (view->array == NULL) {
+        view->array = new_view(self, view);
+    }
+    return Py_XNewRef(view->array);
+}
+
+/* What belongs to one run is let go. */
+static void
+let_go(Machine *self)
+{
+    for (int at = 0; at < self->views; at++) {
+        const int kind = self->buffer[self->view[at].buffer].kind;
+        if (kind == FROM_INPUT || kind == FROM_OUTPUT) {
+            Py_CLEAR(self->view[at].array);
+        }
+    }
+    for (int at = 0; at < self->buffers; at++) {
+        if (self->buffer[at].kind == FROM_INPUT || self->buffer[at].kind == FROM_OUTPUT) {
+            Py_CLEAR(self->buffer[at].owner);
+        }
+    }
+}
+
+static PyObject *
+machine_run(Machine *self, PyObject *given)
+{
+    if (self->running) {
+        PyErr_SetString(PyExc_RuntimeError, "the machine is running");
+        return NULL;
+    }
+    PyObject *arrays = PySequence_Fast(given, "run() takes a sequence of arrays"), *found = NULL;
+    if (arrays == NULL) {
+        return NULL;
+    }
+    self->running = 1;
+    if (bind_inputs(self, PySequence_Fast_ITEMS(arrays), PySequence_Fast_GET_SIZE(arrays)) && make_outputs(self)
+        && run_all(self)) {
+        found = PyList_New(self->outputs);
+    }
+    for (int at = 0; found != NULL && at < self->outputs; at++) {
+        PyObject *array = view_array(self, self->view + self->output[at]);
+        if (array == NULL) {
+            Py_CLEAR(found);
+        }
+        else {
+            PyList_SET_ITEM(found, at, array);
+        }
+    }
+    let_go(self);
+    self->running = 0;
+    Py_DECREF(arrays);
+    return found;
+}
+
+static PyObject *
+machine_view(Machine *self, PyObject *number)
+{
+    const long at = PyLong_AsLong(number);
+    if (at < 0 || at >= self->views || !self->running) {
+        fail("views are there while the machine runs");
+        return NULL;
+    }
+    return view_array(self, self->view + at);
+}
+
+static PyMethodDef machine_methods[] = {
+    {"run", (PyCFunction)machine_run, METH_O, "run(arrays): the outputs for these inputs."},
+    {"view", (PyCFunction)machine_view, METH_O, "view(number): the array of a view, while the machine runs."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject MachineType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "retrograd.replay._machine.Machine",
+    .tp_basicsize = sizeof(Machine),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "Machine(buffers, views, inputs, outputs, instructions)",
+    .tp_new = machine_new,
+    .tp_dealloc = (destructor)machine_dealloc,
+    .tp_traverse = (traverseproc)machine_traverse,
+    .tp_clear = (inquiry)machine_clear,
+    .tp_methods = machine_methods,
+};
+
+/* ---- the module --------------------------------------------------------------------------------------------------- */
+
+/* The builds that this processor can run, the fastest first. */
+static int
+usable_builds(const void **found)
+{
+    int count = 0;
+#ifdef HAS_BUILDS_FOR_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512bw")) {
+        found[count++] = &machine_avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        found[count++] = &machine_avx2;
+    }
+#endif
+    found[count++] = &machine_portable;
+    return count;
+}
+
+static PyObject *
+module_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    const void *builds[MOST_BUILDS];
+    return names_of_builds(builds, usable_builds(builds));
+}
+
+static PyObject *
+module_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
+{
+    const void *builds[MOST_BUILDS], *before = loops;
+    const void *found = build_named(wanted, builds, usable_builds(builds));
+    if (found == NULL) {
+        return NULL;
+    }
+    loops = found;
+    return PyUnicode_FromString(name_of_build(before));
+}
+
+static PyObject *
+module_find_blas(PyObject *Py_UNUSED(module), PyObject *path)
+{
+    const char *text = PyUnicode_AsUTF8(path);
+    return text == NULL ? NULL : PyBool_FromLong(find_blas(text));
+}
+
+static PyMethodDef methods[] = {
+    {"builds", module_builds, METH_NOARGS, "builds(): the builds of the loops that can run here, the fastest first."},
+    {"use_build", module_use_build, METH_O, "use_build(name): compute with that build; the name of the one before."},
+    {"find_blas", module_find_blas, METH_O, "find_blas(library): whether that loaded library has products for us."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_machine", .m_doc = "Runs the instructions of a replayed step.", .m_size = -1,
+    .m_methods = methods,
+};
+
+/* The numbers of the primitives and of what else a step does, by name. */
+static PyObject *
+operation_numbers(void)
+{
+#define NAME(name) #name,
+    static const char *const names[] = {UNARY_PRIMITIVES(NAME) BINARY_PRIMITIVES(NAME) TERNARY_PRIMITIVES(NAME) "LOAD",
+                                        "STORE", "CONSTANT", "SUM"};
+    PyObject *found = PyDict_New();
+    for (int at = 0; found != NULL && at < OPERATIONS; at++) {
+        PyObject *number = PyLong_FromLong(at);
+        if (number == NULL || PyDict_SetItemString(found, names[at], number) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(number);
+    }
+    return found;
+}
+
+PyMODINIT_FUNC
+PyInit__machine(void)
+{
+    const void *builds[MOST_BUILDS];
+    import_array();
+    usable_builds(builds);
+    loops = builds[0];
+    PyObject *module = PyType_Ready(&MachineType) < 0 ? NULL : with_sources(PyModule_Create(&definition));
+    PyObject *numbers = module == NULL ? NULL : operation_numbers();
+    if (numbers == NULL || PyModule_AddObjectRef(module, "OPERATIONS", numbers) < 0
+        || PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0) {
+        Py_CLEAR(module);
+    }
+    Py_XDECREF(numbers);
+    return module;
+}

@@ -1,0 +1,370 @@
+"""The machine does what the Python executor does: in random programs, on every build."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrograd.backend import CPU, NAMED
+from retrograd.replay import recording
+from retrograd.replay.assembly import MachineExecutor
+from retrograd.replay.chains import Chain, machine
+from retrograd.replay.execute import PythonExecutor
+from retrograd.replay.program import Instruction, Program, Slot
+from retrograd.replay.recording import RECORDING, Recorded, Tape
+
+pytestmark = pytest.mark.skipif(machine is None, reason="the machine is not built")
+BUILDS = () if machine is None else machine.builds()
+xp = RECORDING.xp
+
+
+@pytest.fixture(params=BUILDS)
+def build(request):
+    before = machine.use_build(request.param)
+    yield request.param
+    machine.use_build(before)
+
+
+def recorded(step, arrays):
+    """The program of a function of arrays: its outputs are what the function gives."""
+    tape = Tape()
+    taken = [Recorded(a, tape.new_buffer(a, "input")) for a in arrays]
+    recording.running.append(tape)
+    NAMED["cpu"] = RECORDING
+    try:
+        with CPU.xp.errstate(all="ignore"):
+            found = step(*taken)
+    finally:
+        recording.running.clear()
+        NAMED["cpu"] = CPU
+    assert tape.refusal is None
+    facts = tape.buffers, tape.slots, tape.instructions
+    return Program(*facts, [t.slot for t in taken], [f.slot for f in found])
+
+
+def both(step, arrays, calls=False):
+    """What the two executors make of the same arrays, outputs and what was written to inputs.
+
+    Twice each: what a run leaves in the machine's memory is nothing to the next.
+    calls  whether kernels may be called, as for what is written where it is read
+    """
+    program = recorded(step, [laid_alike(a) for a in arrays])
+    expected, found = [], []
+    for executor, results in (
+        (PythonExecutor(program), expected),
+        (machine_of(program, calls), found),
+    ):
+        for _ in range(2):
+            given = [laid_alike(a) for a in arrays]
+            results += [a.copy() for a in executor.run(given)] + given
+    return expected, found
+
+
+def machine_of(program, calls):
+    made = MachineExecutor(program)
+    called = [g.made.op for g in made.groups if isinstance(g.made, Instruction)]
+    assert calls or called == []
+    return made
+
+
+def laid_alike(array):
+    """A copy in memory of its own, with the same strides."""
+    low, high, address = recording.bounds(array)
+    block = np.zeros(max(high - low, 1), np.uint8)
+    made = np.ndarray(array.shape, array.dtype, block, address - low, array.strides)
+    if array.flags.writeable:
+        made[...] = array
+    elif array.size:
+        made[tuple([slice(0, 1) if s == 0 else slice(None) for s in array.strides])] = array[
+            tuple([slice(0, 1) if s == 0 else slice(None) for s in array.strides])
+        ]
+    return made
+
+
+def assert_same(expected, found):
+    for wanted, made in zip(expected, found, strict=True):
+        assert made.dtype == wanted.dtype and made.shape == wanted.shape
+        np.testing.assert_array_equal(made, wanted)
+        np.testing.assert_array_equal(
+            np.signbit(made)[made == made], np.signbit(wanted)[made == made]
+        )
+
+
+# ------------------------------------------------------------------------------ random programs
+
+NUMBERS = [0.0, -0.0, 1.0, -1.5, 0.1, 3e4, -2e-3, np.inf, -np.inf, np.nan]
+EXACT_UNARY = {
+    "negative": xp.negative, "absolute": xp.absolute, "square": xp.square, "copy": xp.array,
+    "relu": RECORDING.raw.relu, "trunc": xp.trunc, "reciprocal": RECORDING.raw.reciprocal,
+    "isnan": lambda a: xp.where(xp.isnan(a), 1.0, a), "sign": RECORDING.raw.sign,
+    "shrink": lambda a: RECORDING.raw.hardshrink(a, 0.5), "clone": RECORDING.raw.clone,
+    "clamp": lambda a: RECORDING.raw.clamp(a, -1.0, 2.0), "ones": xp.ones_like,
+}  # fmt: skip
+EXACT_BINARY = {
+    "add": xp.add, "subtract": xp.subtract, "multiply": xp.multiply, "divide": xp.divide,
+    "maximum": xp.maximum, "minimum": xp.minimum, "mul": RECORDING.raw.mul,
+    "where": lambda a, b: xp.where(xp.less(a, b), a, xp.multiply(b, 2)),
+    "keep": lambda a, b: RECORDING.raw._relu_gradient(a, b),
+    "masked": lambda a, b: RECORDING.raw.masked_fill(a, xp.greater(a, b), 0.5),
+    "count": lambda a, b: xp.equal(a, b).astype(a.dtype),
+    "operators": lambda a, b: (a - b) * 2 + a,
+}  # fmt: skip
+
+
+@st.composite
+def arrays(draw, shape, dtype):
+    """An array of a shape that broadcasts to another, in some layout."""
+    kept = draw(st.integers(0, len(shape)))
+    own = tuple([1 if draw(st.integers(0, 5)) == 0 else n for n in shape[kept:]])
+    size = int(np.prod(own, dtype=int))
+    few = draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=8))
+    values = np.resize(np.array(few), size) * np.linspace(1, 2, size)
+    values = values.astype(dtype).reshape(own)
+    layout = draw(st.sampled_from(["C", "F", "sliced", "reversed", "expanded"]))
+    if layout == "F":
+        return np.asfortranarray(values)
+    if layout == "sliced":
+        return np.repeat(values, 2, -1)[..., ::2] if own else values
+    if layout == "reversed":
+        return values[tuple([slice(None, None, -1)] * len(own))]
+    if layout == "expanded":
+        return np.broadcast_to(values, shape)
+    return values
+
+
+SHAPES = st.sampled_from(
+    [(), (1,), (5,), (0,), (3, 4), (4, 1), (2, 3, 4), (2, 0, 3), (70, 33), (700,)]
+)
+
+
+@st.composite
+def programs(draw):
+    shape, dtype = draw(SHAPES), draw(st.sampled_from(["float32", "float64"]))
+    given = [draw(arrays(shape, dtype)) for _ in range(draw(st.integers(1, 3)))]
+    return given, shape, draw(st.randoms(use_true_random=False))
+
+
+def random_step(chance, shape, writable):
+    """A step of exact functions, in place and not, on the inputs and on views of what it made."""
+    plan = [(chance.random(), chance.random(), chance.random(), chance.random()) for _ in range(
+        chance.randrange(1, 25))]  # fmt: skip
+
+    def step(*inputs):
+        pool = list(inputs)
+        full = [x for x, may in zip(inputs, writable, strict=True) if may and x.shape == shape]
+        for kind, first, second, which in plan:
+            a, b = pool[int(first * len(pool))], pool[int(second * len(pool))]
+            if kind < 0.35:
+                found = list(EXACT_UNARY.values())[int(which * len(EXACT_UNARY))](a)
+            elif kind < 0.7:
+                found = list(EXACT_BINARY.values())[int(which * len(EXACT_BINARY))](a, b)
+            elif kind < 0.8 and full:  # in place, where shapes allow it
+                target = full[int(first * len(full))]
+                found = in_place(target, b, which)
+            elif kind < 0.9 and full and shape and shape[0] > 1:  # parts that overlap
+                target = full[int(second * len(full))]
+                found = target[1:] if which < 0.5 else target[::-1]
+                if which < 0.25:
+                    xp.iadd(found, target[:-1])
+            else:
+                found = xp.full(shape, which, dtype=inputs[0].dtype)
+            if found.shape == shape and kind >= 0.35:
+                full.append(found) if writes(found) else None
+            pool.append(found)
+            pool = [x for x in pool if fits(x.shape, shape)]
+        return pool
+
+    return step
+
+
+def fits(own, shape):
+    try:
+        return np.broadcast_shapes(own, shape) == shape
+    except ValueError:
+        return False
+
+
+def writes(found):
+    return found.flags.writeable and found.held.base is None
+
+
+def in_place(target, other, which):
+    if which < 0.4:
+        xp.iadd(target, other)
+        return target
+    if which < 0.7:
+        target *= other
+        return target
+    target[...] = other
+    return target
+
+
+@settings(max_examples=150)
+@given(programs())
+def test_exact_programs(case):
+    given, shape, chance = case
+    step = random_step(chance, shape, [a.flags.writeable for a in given])
+    for name in BUILDS:
+        before = machine.use_build(name)
+        expected, found = both(step, given, calls=True)
+        machine.use_build(before)
+        assert_same(expected, found)
+
+
+# -------------------------------------------------------------- functions with an error, and sums
+
+
+def close(expected, found, dtype):
+    loose = 2e-6 if dtype == "float32" else 1e-14
+    for wanted, made in zip(expected, found, strict=True):
+        assert made.dtype == wanted.dtype and made.shape == wanted.shape
+        scale = np.nanmax(np.abs(wanted[np.isfinite(wanted)]), initial=1.0)
+        np.testing.assert_allclose(made, wanted, rtol=8 * loose, atol=loose * scale * 0.05)
+
+
+FUNCTIONS = """
+    exp tanh sigmoid silu gelu softplus log sqrt erf log1p expm1 sin cos sinh cosh tan atan asinh
+    elu mish logsigmoid hardswish rsqrt exp2 log2 log10
+""".split()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(build, name, dtype):
+    few = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, 88.5, 89.2, -104.0, 709.5, -746.0, 1e-8, 20.5]
+    )
+    values = np.concatenate([few, np.linspace(-9, 9, 401), np.geomspace(1e-30, 1, 60)]).astype(
+        dtype
+    )
+    with np.errstate(all="ignore"):
+        expected, found = both(lambda a: [getattr(RECORDING.raw, name)(a)], [values])
+    tiny = np.finfo(dtype).tiny
+    for wanted, made in zip(expected, found, strict=True):
+        wanted = np.where(np.abs(wanted) < tiny, 0, wanted)  # may be 0: docs/design.md
+        made = np.where(np.abs(made) < tiny, 0, made)
+        loose = np.finfo(dtype).eps
+        np.testing.assert_allclose(made, wanted, rtol=8 * loose, atol=4 * loose)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), (0, 1), (0, 1, 2), -1])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (5, 1, 70), (3, 0, 2), (90, 20, 30), (1, 1, 1)])
+def test_sums_at_the_end_of_a_chain(build, shape, axis, dtype):
+    values = np.random.default_rng(0).normal(size=shape).astype(dtype)
+
+    def step(a):
+        product = xp.multiply(a, a)
+        return [xp.sum(product, axis=axis), xp.sum(a.T, axis=axis, keepdims=True), product]
+
+    expected, found = both(step, [values], calls=not values.size)
+    close(expected, found, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(1, 10, 5), (3, 4, 2), (40, 50, 60), (64, 1, 33), (1, 128, 128)])
+@pytest.mark.parametrize("form", ["plain", "first", "second", "both", "sliced"])
+def test_products(build, sizes, form, dtype):
+    rows, inner, columns = sizes
+    draw = np.random.default_rng(1)
+    a = draw.normal(size=(inner, rows) if form in ("first", "both") else (rows, inner)).astype(
+        dtype
+    )
+    b = draw.normal(size=(columns, inner) if form in ("second", "both") else (inner, columns))
+    b = b.astype(dtype)
+    if form == "sliced":
+        a = np.ascontiguousarray(np.repeat(a, 2, 0))[::2]
+
+    def step(a, b):
+        first = a.T if form in ("first", "both") else a
+        second = b.T if form in ("second", "both") else b
+        return [RECORDING.raw.mm(first, second), RECORDING.raw.addmm(second[0], first, second)]
+
+    expected, found = both(step, [a, b])
+    close(expected, found, dtype)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5, 6), (2, 9, 20, 30)])
+def test_batched_products(build, shape):
+    batch, rows, inner, columns = shape
+    draw = np.random.default_rng(1)
+    a, b = draw.normal(size=(batch, rows, inner)), draw.normal(size=(batch, columns, inner))
+    expected, found = both(lambda a, b: [RECORDING.raw.bmm(a, b.transpose(0, 2, 1))], [a, b])
+    close(expected, found, "float64")
+
+
+# ------------------------------------------------------------------------------------ other ends
+
+
+def test_one_chain_for_a_loss_and_its_gradient():
+    def step(a):
+        t = RECORDING.raw.tanh(a)
+        loss = RECORDING.raw._sum_all(t)
+        gradient = xp.filled(a.shape, xp.filled((), 1.0, a.dtype))
+        return [loss, RECORDING.raw._tanh_gradient(gradient, t)]
+
+    made = MachineExecutor(recorded(step, [np.ones((4, 5))]))
+    assert len([g for g in made.groups if isinstance(g, Chain) and g.shape == (4, 5)]) == 1
+
+
+def test_calls_of_kernels():
+    """What the machine lacks is called, with what chains have made, and what it gives goes on."""
+
+    def step(a):
+        ordered = xp.sort(xp.multiply(a, 2), axis=0)
+        return [xp.add(ordered, 1), xp.cumsum(ordered, axis=1)]
+
+    program = recorded(step, [np.random.default_rng(0).normal(size=(6, 7))])
+    made = MachineExecutor(program)
+    assert [g.made.op for g in made.groups if isinstance(g.made, Instruction)] == [
+        "xp.sort",
+        "xp.cumsum",
+    ]
+    values = np.random.default_rng(2).normal(size=(6, 7))
+    assert_same(PythonExecutor(program).run([values]), made.run([values]))
+
+
+def test_outputs_keep_their_memory():
+    made = MachineExecutor(recorded(lambda a: [xp.add(a, 1)], [np.zeros(3)]))
+    (first,), (second,) = made.run([np.zeros(3)]), made.run([np.ones(3)])
+    assert first.tolist() == [1, 1, 1] and second.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("other", [np.zeros(4), np.zeros(3, "f"), np.zeros(6)[::2], [0.0] * 3])
+def test_arrays_that_are_laid_out_otherwise(other):
+    made = MachineExecutor(recorded(lambda a: [xp.add(a, 1)], [np.zeros(3)]))
+    with pytest.raises(ValueError, match="laid out otherwise"):
+        made.run([other])
+    with pytest.raises(TypeError, match="takes 1 arrays"):
+        made.run([])
+
+
+def test_bad_programs_are_refused():
+    """Bounds are looked at when the machine is made: nothing is when it runs."""
+    slot = recorded(lambda a: [a], [np.zeros(3)]).inputs[0]
+    outside = Slot(1, slot.buffer, 8, (3,), (8,), slot.dtype)
+    with pytest.raises(ValueError, match="inside of its buffer"):
+        MachineExecutor(Program([slot.buffer], [slot, outside], [], [slot], [outside]))
+    make = machine.Machine
+    views = [(0, 0, (3,), (8,), np.dtype("float64"), False)]
+    numbers = machine.OPERATIONS
+    for chain in (
+        (1, (3,), [(0, 8, (8,), 0)], [], [], [(numbers["LOAD"], 0, 0, 0, 0)], 0, 1),
+        (1, (3,), [], [], [], [(numbers["add"], 0, 0, 0, 0)], 0, 1),
+        (1, (3,), [], [], [], [(numbers["LOAD"], 0, 0, 0, 0)], 0, 1),
+        (1, (3,), [], [], [1.0], [(numbers["CONSTANT"], 5, 0, 0, 0)], 1, 1),
+        (1, (3,), [], [], [], [(999, 0, 0, 0, 0)], 0, 1),
+        (1, (3,), [], [(0, 16, (1,), 3, 1.0)], [], [], 0, 1),
+        (1, (3,), [], [], [], [], 0, 4000),
+        (2, (3,), [], [], [], [], 0, 1),
+    ):
+        with pytest.raises(ValueError):
+            make([(0, 24, None)], views, [0], [0], [(0, chain)])
+    for product in (
+        (1, 1, 2, 2, 1, (0, 0, 0, 1, 1), (0, 0, 0, 1, 1), (0, 0, 0, 2, 1), False),
+        (1, 1, 100, 100, 100, (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), False),
+    ):
+        with pytest.raises(ValueError):
+            make([(0, 24, None)], views, [0], [0], [(1, product)])
