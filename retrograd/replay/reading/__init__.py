@@ -113,7 +113,7 @@ class Reader(Calls):
         if not isinstance(definition, Definition):
             definition = Definition(ast.parse("lambda: 0", mode="eval").body, "", "")  # type: ignore[arg-type]
         self.frame = Frame(definition, {})
-        self.outside.begin(step, getattr(step, "__name__", type(step).__name__))
+        self.outside.known(step, getattr(step, "__name__", type(step).__name__))
         if (mode := rare_mode()) is not None:
             self.refuse(f"{mode} is on around the step")
         self._arguments(args, kwargs)

@@ -13,6 +13,7 @@ from types import (
     MemberDescriptorType,
     MethodType,
     ModuleType,
+    SimpleNamespace,
 )
 from typing import Any
 
@@ -135,7 +136,7 @@ class Attributes(Base):
         """An attribute of an instance, looked up as `object.__getattribute__` does."""
         kind: Any = type(holder)
         path = f"{self.path(holder)}.{name}"
-        if kind.__getattribute__ is not object.__getattribute__:
+        if kind.__getattribute__ is not object.__getattribute__ and kind is not SimpleNamespace:
             self.refuse(f"{kind.__name__} has a __getattribute__ of its own", frame)
             return getattr(holder, name)
         raw = self.outside.attribute_of_class(kind, name, path)
@@ -241,12 +242,12 @@ class Attributes(Base):
             self.outside.contents(value)
         elif isinstance(value, Module):
             return iter(self.call(type(value).__iter__, (value,), {}, frame))  # type: ignore[attr-defined]
-        elif not is_plain(value) and not isinstance(value, _ITERATORS) and not self._is_view(value):
-            known = self.outside.source(value)
-            if known is not None or not (is_own(value) or type(value).__module__ == "itertools"):
-                self.refuse(
-                    f"a loop over a {type(value).__name__}, whose items are not known", frame
-                )
+        elif not is_plain(value):
+            known = isinstance(value, _ITERATORS) or self._is_view(value) or is_own(value)
+            known = known or type(value).__module__ == "itertools"
+            if self.outside.source(value) is not None or not known:
+                kind = type(value).__name__
+                self.refuse(f"a loop over a {kind}, whose items are not known", frame)
         return iter(value)
 
     def _is_view(self, value: Any) -> bool:

@@ -112,7 +112,7 @@ class Surroundings:
         if is_plain(value) or id(value) in self._sources:
             return True
         return isinstance(value, type | ModuleType | BuiltinFunctionType | dtypes.dtype) or (
-            isinstance(value, FunctionType) and is_own(value)
+            isinstance(value, FunctionType) and is_own(value) and value.__closure__ is None
         )
 
     def begin(self, value: object, path: str, register: int | None = None) -> None:
@@ -141,7 +141,11 @@ class Surroundings:
             add(access, Test.EQUAL, register, key, value, path)
         elif known is not None and self.guards.registers[known[0]] is None:
             add(access, Test.REGISTER, register, key, None, path, known[0])
-        elif known is None and (register < 2 or place in self._free) and _may_vary(value):
+        elif (
+            known is None
+            and _may_vary(value)
+            and (self.guards.registers[register] is None or place in self._free)
+        ):
             self.begin(value, path, self.guards.load(access, register, key, value, path))
         else:
             add(access, Test.SAME, register, key, value, path)
@@ -162,6 +166,9 @@ class Surroundings:
         register = self._sources[id(value)][0]
         if isinstance(value, Tensor):
             self._tensor(value, register, path)
+        elif isinstance(value, MethodType):
+            self.known(value.__func__, path)
+            self.known(value.__self__, path.rpartition(".")[0] or path)
         elif isinstance(value, FunctionType) and not is_own(value):
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 now = getattr(value, name)
