@@ -70,3 +70,17 @@ class Run:
     def has_compiled_rule(self) -> bool: ...
     def __new__(cls, op: Any, fallback: Any, /) -> Run: ...
     def __call__(self, node: Any, gradient: Any, need: Any, freeing: Any, /) -> Any: ...
+
+class Guards:
+    def __new__(
+        cls,
+        records: tuple[Any, ...],
+        registers: tuple[Any, ...],
+        loaded: tuple[int, ...],
+        regions: tuple[tuple[int, int, int], ...],
+        overlaps: tuple[tuple[int, int], ...],
+        same: Any,
+        facts: Any,
+        /,
+    ) -> Guards: ...
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> list[Any] | None: ...

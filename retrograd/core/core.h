@@ -45,7 +45,7 @@ typedef struct {
 } Part;
 
 extern const Part detach_part, modes_part, writes_part, brackets_part, shapes_part;
-extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part;
+extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part, guards_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
 

@@ -385,11 +385,11 @@ def test_a_guard_fails_when_its_thing_changes(name, same_afterwards):
     reading = read(step, args, {})
     assert reading.refusal is None
     assert reading.guards.why_not(args, {}) is None
-    assert reading.check(args, {}) is not None
+    assert reading.check(args, {}) is not None and reading.guards.check(args, {}) is not None
     change()
     why = reading.guards.why_not(args, {})
     assert why is not None and re.search(words, why), why
-    assert reading.check(args, {}) is None
+    assert reading.check(args, {}) is None and reading.guards.check(args, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ def test_other_arguments(args, kwargs):
     fresh = torch.zeros(2)
     (found,) = reading.check((fresh, 2), {"mode": "a"})
     assert found is fresh
-    assert reading.check(args, kwargs) is None
+    assert reading.check(args, kwargs) is None and reading.guards.check(args, kwargs) is None
     assert reading.guards.why_not(args, kwargs) is not None
 
 
@@ -490,6 +490,31 @@ def test_a_batch_in_a_global_becomes_an_input():
     batch = torch.full((2,), 3.0)
     (found,) = second.check((), {})
     assert found is batch
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_check_sees_a_change_after_it_has_held(number):
+    """The compiled check skips dictionaries that count no change since the last time."""
+    table, model = {"a": 1, "b": 2}, nn.Linear(2, 2)
+
+    def step(x):
+        return model(x) * table["a"]
+
+    x = torch.ones(2)
+    reading = read(step, (x,), {})
+    assert all(reading.check((x,), {}) is not None for _ in range(3))
+    changes = [
+        lambda: table.update(a=5),
+        lambda: table.pop("a"),
+        table.clear,
+        lambda: setattr(model, "forward", step),
+        lambda: model._parameters.update(weight=None),
+        lambda: setattr(nn.Linear, "forward", nn.Linear.forward),
+    ]
+    changes[number]()
+    assert (reading.check((x,), {}) is None) == (number < 5)
+    table["b"] = 7
+    assert (reading.check((x,), {}) is None) == (number < 5)
 
 
 def test_what_is_not_read_may_change():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -52,9 +52,10 @@ class Reading:
     loaded: list[Any]  # of the call that was read, what `check` gives of another
     free: frozenset[Place]  # where other tensors may stand at the next call
 
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-        """The values of the places that change from call to call, if all guards hold."""
-        return self.guards.check(args, kwargs)
+    @cached_property
+    def check(self) -> Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]:
+        """A function: the values of places that change from call to call, if all guards hold."""
+        return self.guards.checker()
 
 
 class Readings:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from retrograd import core
 from retrograd.tensor import Tensor
 
 
@@ -106,10 +107,15 @@ def _real(array: Any) -> Any:
     return getattr(array, "held", array)
 
 
+def _start(array: Any) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
 def bounds(array: Any) -> tuple[int, int]:
     """The first byte of an array, and the one after its last."""
     array = _real(array)
-    low = high = array.__array_interface__["data"][0]
+    low = high = _start(array)
     if array.size == 0:
         return low, low
     for size, stride in zip(array.shape, array.strides, strict=True):
@@ -125,7 +131,9 @@ class Guards:
         self.registers: list[Any] = [None, None]  # None where a check fills it
         self.loaded: list[int] = []  # the registers of the values that `check` gives
         self._known: set[tuple[object, ...]] = set()
-        self._overlaps: tuple[tuple[int, ...], frozenset[tuple[int, int]]] = ((), frozenset())
+        self._apart: tuple[int, ...] = ()  # registers of tensors
+        self._overlaps: frozenset[tuple[int, int]] = frozenset()  # numbers in `_apart`
+        self._regions: tuple[tuple[int, int, int], ...] = ()  # bounds, from the first element on
 
     def constant(self, value: object) -> int:
         """A register for an object that stays."""
@@ -157,9 +165,26 @@ class Guards:
 
     def tensors_apart(self, tensors: Sequence[tuple[int, Any]]) -> None:
         """Guard which of these tensors (register, tensor) share memory with which."""
+        self._apart = tuple(register for register, _ in tensors)
         places = [bounds(tensor._array) for _, tensor in tensors]
-        found = frozenset(_overlapping(places))
-        self._overlaps = (tuple(register for register, _ in tensors), found)
+        self._overlaps = frozenset(_overlapping(places))
+        starts = [_start(_real(tensor._array)) for _, tensor in tensors]
+        self._regions = tuple(
+            (register, low - start, high - start)
+            for register, (low, high), start in zip(self._apart, places, starts, strict=True)
+        )
+
+    def checker(self) -> Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]:
+        """The compiled form of `check`, where there is one: of the guards that there are now."""
+        compiled = core.compiled("Guards")
+        if compiled is None:
+            return self.check
+        registers, loaded = tuple(self.registers), tuple(self.loaded)
+        overlaps = tuple(self._overlaps)
+        made: Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None] = compiled(
+            tuple(self.records), registers, loaded, self._regions, overlaps, same, facts
+        )
+        return made
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """The loaded values, if all guards hold; None if one does not."""
@@ -186,15 +211,15 @@ class Guards:
         for record in self.records:
             if not _holds(record, values):
                 return record
-        registers, overlaps = self._overlaps
-        places = [bounds(values[register]._array) for register in registers]
-        if frozenset(_overlapping(places)) != overlaps:
+        places = [bounds(values[register]._array) for register in self._apart]
+        if frozenset(_overlapping(places)) != self._overlaps:
             return "tensors share memory that did not, or the other way round"
         return None
 
 
 def _overlapping(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    order = sorted(range(len(places)), key=places.__getitem__)
+    filled = [number for number, (low, high) in enumerate(places) if low < high]
+    order = sorted(filled, key=places.__getitem__)
     found: list[tuple[int, int]] = []
     for position, one in enumerate(order):
         for other in order[position + 1 :]:
