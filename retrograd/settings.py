@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from retrograd.backend import threads
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
 from retrograd.signatures import forms
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Settings:
-    threads = 0
+    threads = threads.at_start()
     interop_threads = 1
     deterministic = False
     warn_only = False
@@ -33,18 +33,22 @@ def _publish(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_publish
 def get_num_threads() -> int:
-    """How many threads `set_num_threads` asked for; before that, the number of cores."""
-    return _settings.threads or os.cpu_count() or 1
+    """How many threads work on large arrays: at first ``OMP_NUM_THREADS``, or every core."""
+    return _settings.threads
 
 
 @_publish
 def set_num_threads(num: int) -> None:
-    """Note a number of threads. NumPy reads its own from OMP_NUM_THREADS when it is loaded."""
+    """Work on large arrays, and on products of matrices, in so many threads from now on.
+
+    Results have the same bits whatever the number, but for products, whose order is BLAS's.
+    """
     if not isinstance(num, int):
         raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     _settings.threads = num
+    threads.use(num)
 
 
 @_publish

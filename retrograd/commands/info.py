@@ -59,7 +59,7 @@ def collect() -> dict[str, dict[str, Any]]:
 
     import retrograd
     from retrograd import core
-    from retrograd.backend import MEMORY_KEPT, cpu_rows, kernels
+    from retrograd.backend import MEMORY_KEPT, cpu_rows, kernels, threads
     from retrograd.torch_version import TORCH_VERSION
 
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
@@ -84,6 +84,8 @@ def collect() -> dict[str, dict[str, Any]]:
             "cores": len(os.sched_getaffinity(0))
             if hasattr(os, "sched_getaffinity")
             else os.cpu_count(),
+            "compiled kernels": retrograd.get_num_threads() if kernels.AVAILABLE else 1,
+            "products": threads.of_blas() or "as NumPy's BLAS says",
             **{name: os.environ.get(name, "not set") for name in THREAD_VARIABLES},
         },
         "settings": {name: os.environ.get(name, "not set") for name in SETTINGS},

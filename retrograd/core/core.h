@@ -27,6 +27,8 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
+#include "../backend/kernels/threads.h"
+
 #define ARRAY(object) ((PyArrayObject *)(object))
 
 /* ---- parts of the module ------------------------------------------------------------------------------------ */
@@ -137,6 +139,8 @@ is_tensor(PyObject *object)
 {
     return Py_TYPE(object) == objects.Tensor || Py_TYPE(object) == objects.Parameter;
 }
+
+extern const ThreadPool *shared_threads; /* NULL where there is none: the caller does all work itself */
 
 /* Whether gradients flow to a tensor, whose slots are filled: the property `requires_grad`. */
 static inline int

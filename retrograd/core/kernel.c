@@ -111,6 +111,22 @@ call_kernel(const Call *call, PyObject *target)
 /* From here on a loop lets other threads run, as it does in NumPy. */
 #define LONG_LOOP 500
 
+typedef struct {
+    const CallPlan *plan;
+    int number;
+    char *operand, *result;
+    const npy_intp *strides;
+} LoopWork;
+
+static void
+do_loop(void *context, npy_intp start, npy_intp stop)
+{
+    const LoopWork *work = context;
+    const npy_intp count = stop - start;
+    char *data[2] = {work->operand + start * work->strides[0], work->result + start * work->strides[1]};
+    work->plan->loops[work->number](data, &count, work->strides, work->plan->loop_data[work->number]);
+}
+
 /* The ufunc's own loop over a dense array: NumPy's bits without the way to them. NULL without an error set where
  * the array is not such. The strides are NumPy's too: its loops take other ways for an operand without dimensions. */
 static PyObject *
@@ -129,9 +145,9 @@ run_loop(const CallPlan *plan, PyObject *array)
     const int ndim = PyArray_NDIM(operand);
     const npy_intp item = PyArray_ITEMSIZE(operand), size = PyArray_SIZE(operand);
     const npy_intp strides[2] = {ndim == 0 ? 0 : ndim == 1 ? PyArray_STRIDE(operand, 0) : item, item};
-    char *data[2] = {PyArray_BYTES(operand), PyArray_BYTES(ARRAY(result))};
+    LoopWork work = {plan, number, PyArray_BYTES(operand), PyArray_BYTES(ARRAY(result)), strides};
     PyThreadState *released = size >= LONG_LOOP ? PyEval_SaveThread() : NULL;
-    plan->loops[number](data, &size, strides, plan->loop_data[number]);
+    in_threads(shared_threads, do_loop, &work, size, THREAD_GRAIN);
     if (released != NULL) {
         PyEval_RestoreThread(released);
     }

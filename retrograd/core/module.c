@@ -400,9 +400,12 @@ static struct PyModuleDef module_definition = {
     .m_methods = methods,
 };
 
+const ThreadPool *shared_threads;
+
 PyMODINIT_FUNC
 PyInit__core(void)
 {
+    shared_threads = find_thread_pool();
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return NULL;
     }

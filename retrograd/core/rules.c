@@ -84,6 +84,23 @@ LOOP(divisor_rule, 1, 1, -g *(a / b / b))
 LOOP(scaled_product, 1, 0, g *(a *c))
 LOOP(difference_scaled, 1, 0, (g - a) * c) /* of two saved values: there is no gradient in it */
 
+typedef struct {
+    Loop loop;
+    const char *gradient, *first, *second;
+    double number;
+    char *result;
+    npy_intp item;
+} LoopWork;
+
+static void
+do_loop(void *context, npy_intp start, npy_intp stop)
+{
+    const LoopWork *work = context;
+    const npy_intp skip = start * work->item;
+    work->loop(work->gradient + skip, work->first == NULL ? NULL : work->first + skip,
+               work->second == NULL ? NULL : work->second + skip, work->number, work->result + skip, stop - start);
+}
+
 /* An array filled by a loop: that of the gradient itself where it is spare and not yet given on (`results`; NULL: it is
  * needed), else a new one. All arrays are alike. */
 static PyObject *
@@ -95,10 +112,12 @@ computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *secon
         return NULL;
     }
     const npy_intp count = PyArray_SIZE(ARRAY(gradient));
-    const void *a = first == NULL ? NULL : PyArray_DATA(ARRAY(first));
-    const void *b = second == NULL ? NULL : PyArray_DATA(ARRAY(second));
+    LoopWork work = {.loop = loops[is_float64(gradient)], .gradient = PyArray_DATA(ARRAY(gradient)), .number = number,
+                     .first = first == NULL ? NULL : PyArray_DATA(ARRAY(first)),
+                     .second = second == NULL ? NULL : PyArray_DATA(ARRAY(second)),
+                     .result = PyArray_DATA(ARRAY(result)), .item = PyArray_ITEMSIZE(ARRAY(gradient))};
     PyThreadState *released = count >= LONG_LOOP ? PyEval_SaveThread() : NULL;
-    loops[is_float64(gradient)](PyArray_DATA(ARRAY(gradient)), a, b, number, PyArray_DATA(ARRAY(result)), count);
+    in_threads(shared_threads, do_loop, &work, count, THREAD_GRAIN);
     if (released != NULL) {
         PyEval_RestoreThread(released);
     }

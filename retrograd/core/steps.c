@@ -695,6 +695,27 @@ count_step(const Job *job)
     return narrow != NULL ? (double)(*narrow += 1) : (*wide += 1);
 }
 
+typedef struct {
+    const StepWork *whole;
+    StepLoop loop;
+    ptrdiff_t item;
+} StepContext;
+
+static void
+do_step(void *context, npy_intp start, npy_intp stop)
+{
+    const StepContext *step = context;
+    const ptrdiff_t skip = start * step->item;
+    StepWork work = *step->whole;
+    work.size = stop - start;
+    work.value = (char *)work.value + skip;
+    work.gradient = (const char *)work.gradient + skip;
+    for (int entry = 0; entry < STATE_ARRAYS; entry++) {
+        work.state[entry] = work.state[entry] == NULL ? NULL : (char *)work.state[entry] + skip;
+    }
+    step->loop(&work);
+}
+
 static void
 compute(const Plan *plan, const Rule *rule)
 {
@@ -715,7 +736,9 @@ compute(const Plan *plan, const Rule *rule)
                 rule->count(job, step, &work);
             }
         }
-        loops[PyArray_TYPE(ARRAY(job->arrays[VALUE])) == NPY_FLOAT64](&work);
+        StepContext step = {&work, loops[PyArray_TYPE(ARRAY(job->arrays[VALUE])) == NPY_FLOAT64],
+                            PyArray_ITEMSIZE(ARRAY(job->arrays[VALUE]))};
+        in_threads(shared_threads, do_step, &step, work.size, THREAD_GRAIN / 4);
     }
 }
 

@@ -19,6 +19,7 @@ errors.
 - `from_numbers(data, dtype, default)`: an array of nested lists of Python's numbers; `default` is
   the dtype of floats where None is wanted. None: Python should look at it more closely.
 - `extremes(x)`: the smallest and the largest element of a small array, as numbers.
+- `set_threads(count)`: in how many threads large arrays are worked on; the number that holds.
 - `draw_uniform(generator, shape, dtype)` and the other `draw_...`: random numbers as
   `retrograd.random` makes them, also into an array in place of `shape`; None, with nothing drawn,
   where that should do it.
@@ -79,6 +80,7 @@ try:
         minimum,
         multiply,
         negative,
+        set_threads,
         sin,
         sqrt,
         square,
@@ -112,6 +114,7 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         minimum,
         multiply,
         negative,
+        set_threads,
         sin,
         sqrt,
         square,
@@ -162,6 +165,7 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "set_threads",
     "sin",
     "sqrt",
     "square",

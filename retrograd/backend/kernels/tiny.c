@@ -12,13 +12,16 @@
  *   - no warning on division by zero, overflow or nan. The processor's status flags are left as they fall:
  *     NumPy clears them before it looks.
  *
- * The module keeps no state but references to NumPy functions, which are set once at import. Its other files are numbers.c
- * and draws.c.
+ * The module keeps no state but references to NumPy functions, which are set once at import. Its other files are numbers.c,
+ * draws.c and threads.c: with more than one thread, large dense arrays are taken here too, since NumPy has none.
  */
 #include "tiny.h"
 
+#include <numpy/ufuncobject.h>
+
 #include "tiny_loops.h"
 #include "sources.h"
+#include "threads.h"
 
 /* From here on a sum lets other threads run. */
 #define LONG_SUM 65536
@@ -207,9 +210,118 @@ find_quiet_mode(void)
     PyErr_Clear();
 }
 
+/* ---- large arrays in several threads ------------------------------------------------------------------------ */
+
+#define MOST_OPERANDS 3 /* two, and the result */
+
+typedef struct {
+    PyUFuncGenericFunction loop;
+    void *data;
+    char *operands[MOST_OPERANDS];
+    npy_intp strides[MOST_OPERANDS];
+    int count;
+} Stretch;
+
+static void
+do_stretch(void *context, npy_intp start, npy_intp stop)
+{
+    const Stretch *whole = context;
+    char *operands[MOST_OPERANDS];
+    for (int index = 0; index < whole->count; index++) {
+        operands[index] = whole->operands[index] + start * whole->strides[index];
+    }
+    const npy_intp length = stop - start;
+    whole->loop(operands, &length, whole->strides, whole->data);
+}
+
+/* NumPy's loop for operands of one kind: the first that matches is the one that NumPy takes. */
+static int
+find_loop(Function function, Kind kind, Stretch *stretch)
+{
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)functions[function];
+    const char wanted = kind == FLOAT32 ? NPY_FLOAT32 : NPY_FLOAT64;
+    const int count = stretch->count;
+    if (!PyObject_TypeCheck(functions[function], &PyUFunc_Type) || ufunc->nargs != count || ufunc->nout != 1) {
+        return 0;
+    }
+    for (int index = 0; index < ufunc->ntypes; index++) {
+        int matches = 1;
+        for (int place = 0; place < count; place++) {
+            matches &= ufunc->types[index * count + place] == wanted;
+        }
+        if (matches) {
+            stretch->loop = ufunc->functions[index];
+            stretch->data = ufunc->data == NULL ? NULL : (void *)ufunc->data[index];
+            return stretch->loop != NULL;
+        }
+    }
+    return 0;
+}
+
+static int are_apart(PyArrayObject *one, PyArrayObject *other);
+
+/* A ufunc of large dense arrays that lie alike, or of one and a number, in several threads: an element's bits do not depend
+ * on its neighbours. `target` gets the result, if one is given. NotImplemented: NumPy's to do. */
+static PyObject *
+spread_over_threads(Function function, PyObject *const *operands, int count, PyObject *target)
+{
+    PyObject *first = NULL; /* the first array */
+    Kind kind = NOT_PLAIN;
+    Stretch stretch = {.count = count + 1};
+    Number numbers[MOST_OPERANDS - 1];
+    for (int index = 0; index < count; index++) {
+        if (PyArray_CheckExact(operands[index]) && first == NULL) {
+            first = operands[index];
+            kind = plain_kind(first, NPY_MAX_INTP);
+        }
+    }
+    if (kind == NOT_PLAIN || PyArray_SIZE(ARRAY(first)) < 2 * THREAD_GRAIN || !find_loop(function, kind, &stretch)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    const npy_intp item = PyArray_ITEMSIZE(ARRAY(first));
+    PyObject *result = target;
+    for (int index = 0; index <= count; index++) {
+        PyObject *operand = index < count ? operands[index] : target;
+        if (operand == NULL || (index < count && weak_number(operand, kind, &numbers[index]))) {
+            stretch.operands[index] = operand == NULL ? NULL : (char *)&numbers[index];
+            stretch.strides[index] = operand == NULL ? item : 0;
+            continue;
+        }
+        if (plain_kind(operand, NPY_MAX_INTP) != kind || !PyArray_SAMESHAPE(ARRAY(operand), ARRAY(first))
+            || !same_layout(ARRAY(operand), ARRAY(first))
+            || (target != NULL && PyArray_DATA(ARRAY(operand)) != PyArray_DATA(ARRAY(target))
+                && (!PyArray_CheckExact(target) || !are_apart(ARRAY(operand), ARRAY(target))))) {
+            Py_RETURN_NOTIMPLEMENTED;
+        }
+        stretch.operands[index] = PyArray_DATA(ARRAY(operand));
+        stretch.strides[index] = item;
+    }
+    if (target != NULL && !PyArray_ISWRITEABLE(ARRAY(target))) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    result = target == NULL ? new_like(ARRAY(first), kind) : Py_NewRef(target);
+    if (result != NULL) {
+        stretch.operands[count] = PyArray_DATA(ARRAY(result));
+        Py_BEGIN_ALLOW_THREADS;
+        thread_pool->run(do_stretch, &stretch, PyArray_SIZE(ARRAY(first)), THREAD_GRAIN);
+        Py_END_ALLOW_THREADS;
+    }
+    return result;
+}
+
 static PyObject *
 forward(Function function, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
 {
+    const int operands = function < UFUNC_NEGATIVE ? 2 : 1;
+    if (keywords == NULL && function < UFUNC_MATMUL && (count == operands || count == operands + 1)
+        && thread_pool->count() > 1) {
+        PyObject *result
+            = spread_over_threads(function, arguments, operands, count > operands ? arguments[operands] : NULL);
+        if (result != Py_NotImplemented) {
+            return result;
+        }
+        Py_DECREF(result);
+    }
     return as_array(call_quietly(functions[function], arguments, count, keywords));
 }
 
@@ -527,6 +639,52 @@ tiny_add_matching(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
     return PyBool_FromLong(added_in_place(arguments[0], arguments[1]));
 }
 
+/* The pairwise sum with its upper halves in several threads: the tree of additions is the same, and so are the bits. */
+#define SUM_LEAVES 16
+
+#define SUM_IN_THREADS(type)                                                                                \
+    typedef struct {                                                                                        \
+        const type *starts[SUM_LEAVES];                                                                     \
+        npy_intp counts[SUM_LEAVES];                                                                        \
+        type sums[SUM_LEAVES];                                                                              \
+    } Leaves_##type;                                                                                        \
+    static void do_leaves_##type(void *context, npy_intp start, npy_intp stop)                              \
+    {                                                                                                       \
+        Leaves_##type *leaves = context;                                                                    \
+        for (npy_intp leaf = start; leaf < stop; leaf++) {                                                  \
+            leaves->sums[leaf] = pairwise_sum_##type(leaves->starts[leaf], leaves->counts[leaf]);           \
+        }                                                                                                   \
+    }                                                                                                       \
+    static type sum_in_threads_##type(const type *x, npy_intp count)                                        \
+    {                                                                                                       \
+        if (count < SUM_LEAVES * THREAD_GRAIN / 4 || thread_pool->count() < 2) {                            \
+            return pairwise_sum_##type(x, count);                                                           \
+        }                                                                                                   \
+        Leaves_##type leaves = {.starts = {x}, .counts = {count}};                                          \
+        for (int filled = 1; filled < SUM_LEAVES; filled *= 2) {                                            \
+            for (int leaf = filled - 1; leaf >= 0; leaf--) { /* each becomes two, as in `pairwise_sum` */   \
+                const npy_intp whole = leaves.counts[leaf], half = whole / 2 - whole / 2 % 8;               \
+                const type *start = leaves.starts[leaf];                                                    \
+                leaves.starts[2 * leaf] = start;                                                            \
+                leaves.counts[2 * leaf] = half;                                                             \
+                leaves.starts[2 * leaf + 1] = start + half;                                                 \
+                leaves.counts[2 * leaf + 1] = whole - half;                                                 \
+            }                                                                                               \
+        }                                                                                                   \
+        thread_pool->run(do_leaves_##type, &leaves, SUM_LEAVES, 1);                                         \
+        for (int left = SUM_LEAVES / 2; left > 0; left /= 2) {                                              \
+            for (int leaf = 0; leaf < left; leaf++) {                                                       \
+                leaves.sums[leaf] = leaves.sums[2 * leaf] + leaves.sums[2 * leaf + 1];                      \
+            }                                                                                               \
+        }                                                                                                   \
+        return leaves.sums[0];                                                                              \
+    }
+
+#define pairwise_sum_npy_float32 pairwise_sum_float32
+#define pairwise_sum_npy_float64 pairwise_sum_float64
+SUM_IN_THREADS(npy_float32)
+SUM_IN_THREADS(npy_float64)
+
 static PyObject *
 tiny_sum_all(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
@@ -549,10 +707,10 @@ tiny_sum_all(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t
     PyThreadState *released = size >= LONG_SUM ? PyEval_SaveThread() : NULL;
     /* NumPy starts from 0.0, so a sum of negative zeros is positive. */
     if (kind == FLOAT32) {
-        *(npy_float32 *)total = 0.0f + pairwise_sum_float32(data, size);
+        *(npy_float32 *)total = 0.0f + sum_in_threads_npy_float32(data, size);
     }
     else {
-        *(npy_float64 *)total = 0.0 + pairwise_sum_float64(data, size);
+        *(npy_float64 *)total = 0.0 + sum_in_threads_npy_float64(data, size);
     }
     if (released != NULL) {
         PyEval_RestoreThread(released);
@@ -813,6 +971,7 @@ static PyMethodDef methods[] = {
     PLAIN_ENTRY(extremes, "extremes(x): the smallest and the largest element, as numbers."),
     PLAIN_ENTRY(filled, "filled(shape, value, dtype=None): a new array that holds `value` everywhere."),
     PLAIN_ENTRY(from_numbers, "from_numbers(data, dtype, default): an array of nested lists of numbers, or None."),
+    PLAIN_ENTRY(set_threads, "set_threads(count): how many threads work on large arrays, the caller's included."),
     PLAIN_ENTRY(matmul2d, "matmul2d(a, b): np.matmul, called by a shorter way for matrices."),
     DRAWS(DRAW_ENTRY)
     {NULL, NULL, 0, NULL},
@@ -829,7 +988,7 @@ static struct PyModuleDef module_definition = {
 PyMODINIT_FUNC
 PyInit__tiny(void)
 {
-    if (PyArray_ImportNumPyAPI() < 0 || start_draws() < 0) {
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || start_draws() < 0) {
         return NULL;
     }
     descriptors[FLOAT32] = PyArray_DescrFromType(NPY_FLOAT32);
@@ -852,5 +1011,9 @@ PyInit__tiny(void)
         return NULL;
     }
     find_quiet_mode();
-    return with_sources(PyModule_Create(&module_definition));
+    PyObject *module = with_sources(PyModule_Create(&module_definition));
+    if (module != NULL && add_threads(module) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

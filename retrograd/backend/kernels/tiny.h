@@ -30,6 +30,10 @@ int wrong_count(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t
 /* numbers.c */
 PyObject *tiny_from_numbers(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 
+/* threads.c */
+PyObject *tiny_set_threads(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+int add_threads(PyObject *module);
+
 /* ---- draws.c ------------------------------------------------------------------------------------------------ */
 
 #define DRAWS(entry)                                                                                      \

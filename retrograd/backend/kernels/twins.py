@@ -97,3 +97,8 @@ def _not_here(*arguments: Any) -> Array | None:
 
 draw_uniform = draw_normal = draw_ones = draw_chances = draw_indices = draw_again = _not_here
 draw_integers = draw_order = from_numbers = _not_here
+
+
+def set_threads(count: int, /) -> int:
+    """NumPy works in the caller's thread, but for its products."""
+    return 1

@@ -12,12 +12,14 @@
 
 #include "../builds.h"
 #include "../sources.h"
+#include "../threads.h"
 #include "rows.h"
 
 #define ARRAY(object) ((PyArrayObject *)(object))
 #define LONG_WORK 8192 /* elements: from here on other threads may run meanwhile */
 
 static const RowLoops *loops;
+static const ThreadPool *pool;
 
 /* ---- what comes in ------------------------------------------------------------------------------------------ */
 
@@ -87,6 +89,53 @@ has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name)
         }                                                                           \
     } while (0)
 
+/* ---- in several threads ------------------------------------------------------------------------------------- */
+
+/* Rows, or elements, of arrays that lie alike; `other` is NULL where there is one operand. */
+typedef struct {
+    RowsLoop rows;
+    RowPairsLoop row_pairs;
+    MapLoop map;
+    PairLoop pair;
+    const char *input, *other;
+    char *result;
+    npy_intp length, item; /* elements of a row, or 1; bytes of an element */
+} Spread;
+
+static void
+do_spread(void *context, npy_intp start, npy_intp stop)
+{
+    const Spread *whole = context;
+    const npy_intp skip = start * whole->length * whole->item, count = stop - start;
+    const char *input = whole->input + skip, *other = whole->other == NULL ? NULL : whole->other + skip;
+    char *result = whole->result + skip;
+    if (whole->rows != NULL) {
+        whole->rows(input, result, count, whole->length);
+    }
+    else if (whole->row_pairs != NULL) {
+        whole->row_pairs(input, other, result, count, whole->length);
+    }
+    else if (whole->map != NULL) {
+        whole->map(input, result, count);
+    }
+    else {
+        whole->pair(input, other, result, count);
+    }
+}
+
+/* All rows (or elements, with rows of one), in pieces that are worth it. Each is computed alone, so the bits stay. */
+static void
+spread(Spread *whole, PyObject *input, PyObject *other, PyObject *result, npy_intp count, npy_intp length)
+{
+    whole->input = PyArray_DATA(ARRAY(input));
+    whole->other = other == NULL ? NULL : PyArray_DATA(ARRAY(other));
+    whole->result = PyArray_DATA(ARRAY(result));
+    whole->length = length;
+    whole->item = PyArray_ITEMSIZE(ARRAY(input));
+    const npy_intp grain = length == 0 ? 1 : (THREAD_GRAIN / 4 + length - 1) / length; /* an exponential takes longer than a sum */
+    WITHOUT_LOCK(count * length, in_threads(pool, do_spread, whole, count, grain));
+}
+
 /* ---- softmax ------------------------------------------------------------------------------------------------ */
 
 /* Up to this many elements the bits are NumPy's, as those of the core's kernels for small arrays are. */
@@ -127,9 +176,7 @@ run_rows(const RowsLoop *loop, PyObject *const *arguments, Py_ssize_t count, con
     }
     PyObject *input = by_rows(arguments[0]), *result = input == NULL ? NULL : new_like(input);
     if (result != NULL) {
-        const void *x = PyArray_DATA(ARRAY(input));
-        void *out = PyArray_DATA(ARRAY(result));
-        WITHOUT_LOCK(rows.count * rows.length, loop[number](x, out, rows.count, rows.length));
+        spread(&(Spread){.rows = loop[number]}, input, NULL, result, rows.count, rows.length);
     }
     Py_XDECREF(input);
     return result;
@@ -150,9 +197,7 @@ run_row_pairs(const RowPairsLoop *loop, PyObject *const *arguments, Py_ssize_t c
     PyObject *gradient = by_rows(arguments[0]), *output = by_rows(arguments[1]);
     PyObject *result = gradient == NULL || output == NULL ? NULL : new_like(gradient);
     if (result != NULL) {
-        const void *g = PyArray_DATA(ARRAY(gradient)), *y = PyArray_DATA(ARRAY(output));
-        void *out = PyArray_DATA(ARRAY(result));
-        WITHOUT_LOCK(rows.count * rows.length, loop[number](g, y, out, rows.count, rows.length));
+        spread(&(Spread){.row_pairs = loop[number]}, gradient, output, result, rows.count, rows.length);
     }
     Py_XDECREF(gradient);
     Py_XDECREF(output);
@@ -174,10 +219,7 @@ run_map(const MapLoop *loop, PyObject *const *arguments, Py_ssize_t count, const
     }
     PyObject *result = new_like(input);
     if (result != NULL) {
-        const npy_intp size = PyArray_SIZE(ARRAY(input));
-        const void *x = PyArray_DATA(ARRAY(input));
-        void *out = PyArray_DATA(ARRAY(result));
-        WITHOUT_LOCK(size, loop[number](x, out, size));
+        spread(&(Spread){.map = loop[number]}, input, NULL, result, PyArray_SIZE(ARRAY(input)), 1);
     }
     return result;
 }
@@ -196,10 +238,7 @@ run_pair(const PairLoop *loop, PyObject *const *arguments, Py_ssize_t count, con
     }
     PyObject *result = new_like(gradient);
     if (result != NULL) {
-        const npy_intp size = PyArray_SIZE(ARRAY(gradient));
-        const void *g = PyArray_DATA(ARRAY(gradient)), *x = PyArray_DATA(ARRAY(other));
-        void *out = PyArray_DATA(ARRAY(result));
-        WITHOUT_LOCK(size, loop[number](g, x, out, size));
+        spread(&(Spread){.pair = loop[number]}, gradient, other, result, PyArray_SIZE(ARRAY(gradient)), 1);
     }
     return result;
 }
@@ -445,6 +484,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__rows(void)
 {
+    pool = find_thread_pool();
     const void *builds[MOST_BUILDS];
     import_array();
     usable_builds(builds);
