@@ -18,7 +18,7 @@ from retrograd.dtypes import dtype as _dtype
 from retrograd.random.state import Generator as _Generator
 from retrograd.reduced_dtypes import UnavailableDtype
 from retrograd.signatures import F
-from retrograd.types import Device
+from retrograd.tensor.size import Device
 from retrograd.types import Number
 from types import ModuleType
 from typing import Any

@@ -8,8 +8,8 @@ Written by ``python -m retrograd.compat.stubs``.
 from collections.abc import Sequence
 from retrograd.dtypes import dtype
 from retrograd.tensor import Tensor
+from retrograd.tensor.size import Device
 from retrograd.tensor.size import layout
-from retrograd.types import Device
 
 def fft(
     input: Tensor,

@@ -16,6 +16,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar
 
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -146,8 +151,6 @@ class Progress(Generic[Item]):
 
     def text(self, width: int = 80) -> str:
         """The line as it is shown in a given number of columns."""
-        from rich.cells import cell_len, set_cell_size
-
         pieces = self._pieces()
         # What does not fit goes, the least important first; then the bar fills what is left.
         while len(pieces) > 1 and cell_len(_joined(pieces)) > width:
@@ -331,8 +334,6 @@ class _Terminal(_Screen):
     live: Live
 
     def begin(self) -> None:
-        from rich.live import Live
-
         # Drawn by the loop itself: a thread would be in the way of processes that are forked.
         self.live = Live(self, console=self.console, auto_refresh=False)
         self.live.start(refresh=True)
@@ -345,8 +346,6 @@ class _Terminal(_Screen):
             self.live.stop()  # draws the last state, and gives the terminal back
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
         for bar in self.bars:
             line = bar.text(options.max_width)
             yield Text(_encodable(line, console.encoding), no_wrap=True, overflow="crop")
@@ -370,8 +369,6 @@ class _Screens:
 
     def screen(self, file: TextIO | None, show: bool | None) -> _Screen:
         """The screen for a stream: the one of the loops around, or a new one."""
-        from rich.console import Console
-
         with self.lock:
             self.open = [screen for screen in self.open if screen.bars]
             for screen in self.open:

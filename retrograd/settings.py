@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.backend import threads
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
 from retrograd.signatures import forms
-from retrograd.tensor.size import CPU, device, require_cpu
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import CPU, Device, device, require_cpu
 
 
 class _Settings:

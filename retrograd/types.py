@@ -5,11 +5,10 @@ from typing import IO
 
 from retrograd.namespaces import from_table
 from retrograd.ops.making.memory import UntypedStorage as Storage
-from retrograd.tensor.size import device as _device
+from retrograd.tensor.size import Device
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
-Device = _device | str | int | None
 Number = int | float | bool
 FileLike = str | os.PathLike[str] | IO[bytes]
 

@@ -30,7 +30,7 @@ _VOCABULARY = {
     "memory_format": ("retrograd.tensor.size", "memory_format"),
     "dtype": ("retrograd.dtypes", "dtype"),
     "Generator": ("retrograd.random", "Generator"),
-    "Device": ("retrograd.types", "Device"),
+    "Device": ("retrograd.tensor.size", "Device"),
     "Number": ("retrograd.types", "Number"),
     "F": ("retrograd.signatures", "F"),
     "GradientEdge": ("retrograd.engine.edges", "GradientEdge"),
@@ -182,7 +182,7 @@ def _names_of(module: str) -> dict[str, Origin | Alias]:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             own = node.targets[0].id
             written_out = isinstance(node.value, ast.BinOp | ast.Subscript | ast.Name)
-            if written_out and module != "retrograd.types":
+            if written_out and own not in _VOCABULARY:
                 found[own] = Alias(ast.unparse(node.value), module)
             else:
                 found[own] = Origin(module, own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from retrograd import dtypes
 from retrograd.engine.grad_mode import enable_grad
@@ -14,10 +14,7 @@ from retrograd.ops.making.creation import empty
 from retrograd.ops.making.ranges import arange
 from retrograd.ops.shapes.broadcasting import broadcast_tensors
 from retrograd.tensor import Tensor
-from retrograd.tensor.size import Size
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, Size
 
 __all__ = [
     "broadcast_all",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -11,9 +10,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class _InPlace(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.nn import functional, init
@@ -15,9 +15,7 @@ from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.creation import empty
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype, int64
 from retrograd.nn import functional, init
@@ -11,9 +11,7 @@ from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.construction import tensor
 from retrograd.ops.making.creation import empty, ones, zeros
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class _NormBase(Module):

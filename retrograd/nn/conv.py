@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -13,9 +13,7 @@ from retrograd.nn.parameter import Parameter
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional
 from retrograd.nn.batchnorm import _NormBase
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class _InstanceNorm(_NormBase):

@@ -6,7 +6,7 @@ and the layer becomes an ordinary one (a `LazyLinear` a `Linear`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype, int64
 from retrograd.engine.grad_mode import no_grad
@@ -29,9 +29,7 @@ from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.construction import tensor
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class LazyModuleMixin(Module):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.nn import functional
 from retrograd.nn.linear import Linear
 from retrograd.nn.loss import _WeightedLoss
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 _POLICIES = ("auto", "accurate", "balanced", "compact")
 _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from retrograd.dtypes import as_dtype, dtype
 from retrograd.engine.grad_mode import no_grad
@@ -12,10 +12,8 @@ from retrograd.nn.module_walk import WalkMethods
 from retrograd.ops.making.conversion import to_options
 from retrograd.ops.making.creation import empty_like
 from retrograd.tensor import Tensor
+from retrograd.tensor.size import Device
 from retrograd.tensor.size import memory_format as MemoryFormat
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
 
 _COMPLEX = (
     "Complex modules are a new feature under active development whose design may change, and some "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -12,9 +12,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class LocalResponseNorm(Module):

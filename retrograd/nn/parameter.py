@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from retrograd.notices import runtime_error
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Array, Tensor, cell_of, wrap
+from retrograd.tensor.size import Device
 from retrograd.tensors.printing import format_parameter
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
 
 
 class _ParameterMeta(type):

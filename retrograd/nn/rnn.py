@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype
 from retrograd.engine.state import STATE
@@ -16,9 +16,7 @@ from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.nn.utils.rnn import PackedSequence
 from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 

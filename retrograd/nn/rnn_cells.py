@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype
 from retrograd.nn import init
@@ -12,9 +12,7 @@ from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell
 from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 class RNNCellBase(Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.engine.grad_mode import is_grad_enabled
@@ -19,9 +19,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.normalization import LayerNorm
 from retrograd.ops.making.creation import full
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 Activation = str | Callable[[Tensor], Tensor]
 

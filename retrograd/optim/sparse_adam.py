@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrograd.optim import sparse_steps
 from retrograd.optim.arithmetic import zeros_like
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT
 from retrograd.optim.options import check, check_betas, check_rate
@@ -54,8 +55,6 @@ class SparseAdam(Optimizer):
             )
 
     def _update_sparse(self, group: Group, parameter: Tensor, gradient: Tensor) -> None:
-        from retrograd.optim import sparse_steps
-
         state = self.state[parameter]
         if not state:
             state["step"] = 0

@@ -10,7 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import dtype, int64
 from retrograd.engine.grad_mode import no_grad
@@ -20,9 +20,7 @@ from retrograd.ops.making.construction import tensor
 from retrograd.optim.lr_scheduler.base import LRScheduler, Rates, one_per_group
 from retrograd.optim.optimizer import Optimizer
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 _Tensors = list[Tensor] | tuple[Tensor, ...]
 _AverageOne = Callable[[Tensor, Tensor, Tensor], Tensor]

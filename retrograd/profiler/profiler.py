@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import os
+import socket
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -105,9 +107,6 @@ def tensorboard_trace_handler(
     """
 
     def write(prof: Any) -> None:
-        import socket
-        import time
-
         nonlocal worker_name
         try:
             os.makedirs(dir_name, exist_ok=True)

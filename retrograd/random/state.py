@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from retrograd.random import generator as streams
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import CPU, device
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import CPU, Device, device
 
 
 class Generator(streams.Generator):

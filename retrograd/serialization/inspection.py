@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import pickletools
+import shutil
+import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -44,8 +47,6 @@ def get_unsafe_globals_in_checkpoint(f: object) -> list[str]:
 
 
 def _globals_in(pickled: bytes) -> Iterator[tuple[str, str]]:
-    import pickletools  # slow to import, and seldom needed
-
     texts = ["", ""]  # the last two, which STACK_GLOBAL would take
     for operation, argument, _ in pickletools.genops(pickled):
         if operation.name == "GLOBAL":
@@ -60,9 +61,6 @@ def _globals_in(pickled: bytes) -> Iterator[tuple[str, str]]:
 @contextlib.contextmanager
 def mkdtemp() -> Iterator[str]:
     """A folder that is gone after the block."""
-    import shutil
-    import tempfile
-
     path = tempfile.mkdtemp()
     try:
         yield path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import Counter, OrderedDict
 from functools import cache
@@ -9,6 +10,8 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from retrograd import dtypes, reduced_dtypes
+from retrograd.namespaces.finder import listed
+from retrograd.nn.parameter import Parameter
 from retrograd.serialization import rebuild
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size, device
@@ -64,8 +67,6 @@ _STORAGE_DTYPES = _storage_dtypes()
 @cache
 def known_names() -> dict[str, object]:
     """What any file may name: tensors and what they consist of, and plain containers."""
-    from retrograd.nn.parameter import Parameter
-
     names: dict[str, object] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -112,8 +113,6 @@ def present_module(module: str) -> str:
 @cache
 def _layer_names() -> dict[object, Foreign]:
     """The classes of layers, by where PyTorch defines them."""
-    from retrograd.namespaces.finder import listed
-
     found: dict[object, Foreign] = {}
     for path, module in listed("nn.modules.").items():
         for name in module.rows:
@@ -142,8 +141,6 @@ def public_name(value: Any) -> Foreign | None:
 
 def counterpart(module: str, name: str) -> object:
     """The class or function of this library for one of PyTorch's, for whole pickled objects."""
-    import importlib
-
     if module == "torch._C._nn":  # where PyTorch has some functions of torch.nn.functional
         module = "torch.nn.functional"
     parts = module.split(".")[1:]

@@ -12,6 +12,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.engine.hooks import warn_if_has_hooks
 from retrograd.engine.sparse_array import SPARSE_ARRAY
+from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.notices import explained
 from retrograd.ops.making.memory import (
     TypedStorage,
@@ -23,6 +24,7 @@ from retrograd.ops.making.memory import (
 from retrograd.reduced_dtypes import UnavailableDtype
 from retrograd.serialization.locations import location_tag
 from retrograd.serialization.names import Foreign, public_name
+from retrograd.sparse.pickling import parts
 from retrograd.tensor import Array, Tensor
 from retrograd.tensor.size import Size, device, layout, memory_format
 
@@ -141,8 +143,6 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     # ---------------------------------------------------------------------------------- tensors
 
     def _reduce_tensor(self, tensor: Tensor) -> tuple[object, ...]:
-        from retrograd.nn.parameter import Parameter, is_lazy
-
         warn_if_has_hooks(tensor)
         if is_lazy(tensor):  # it has no storage; PyTorch's pickles do not keep its dtype either
             kind = Foreign("torch.nn.parameter", type(tensor).__name__)
@@ -172,8 +172,6 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return _Parts(_REBUILD_TENSOR, arguments)
 
     def _reduce_sparse(self, tensor: Tensor) -> tuple[object, ...]:
-        from retrograd.sparse.pickling import parts
-
         if type(tensor) is not Tensor or tensor.__dict__:
             raise explained(
                 NotImplementedError(

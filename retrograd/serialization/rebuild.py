@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.nn.parameter import Parameter
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.memory import TypedStorage, region
+from retrograd.sparse.checking import check_coo, check_csr
+from retrograd.sparse.pickling import rebuilt
 from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import (
     Size,
@@ -181,8 +184,6 @@ def parameter(
     data: object, requires_grad: object = True, hooks: object = None, state: object = None
 ) -> Tensor:
     """A parameter, with the attributes it had."""
-    from retrograd.nn.parameter import Parameter
-
     if not isinstance(data, Tensor):
         raise UnpicklingError(f"a Parameter needs a tensor, not {type(data).__name__}")
     made = Parameter(data, bool(requires_grad))
@@ -244,8 +245,6 @@ def layout_named(name: str) -> layout:
 
 def sparse(kind: layout, data: object) -> Tensor:
     """A sparse tensor from its parts, each index of which is looked at."""
-    from retrograd.sparse.pickling import rebuilt
-
     if not isinstance(kind, layout) or not isinstance(data, tuple):
         raise UnpicklingError("a sparse tensor needs a layout and its parts")
     if kind not in (sparse_coo, sparse_csr):
@@ -269,8 +268,6 @@ def sparse(kind: layout, data: object) -> Tensor:
 
 
 def _check_sparse(kind: layout, parts: tuple[Any, ...]) -> None:
-    from retrograd.sparse.checking import check_coo, check_csr
-
     if kind is sparse_coo:
         indices, values, size, *coalesced = parts
         check_coo(indices._array, values._array, size, True, bool(coalesced and coalesced[0]))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any
 
+from retrograd.nn.parameter import Parameter
 from retrograd.serialization import rebuild
 from retrograd.serialization.names import known_names, present_module
 from retrograd.serialization.rebuild import described
@@ -65,8 +66,6 @@ class _Raised(Exception):
 
 
 def _makers() -> dict[int, Callable[..., object]]:
-    from retrograd.nn.parameter import Parameter
-
     makers: list[tuple[object, Callable[..., object]]] = [
         (OrderedDict, rebuild.ordered),
         (Counter, rebuild.counter),

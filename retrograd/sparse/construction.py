@@ -17,13 +17,12 @@ from retrograd.ops.registry import function_only
 from retrograd.sparse.graph import as_tensor, missing, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import Size, layout, require_cpu, sparse_csr, strided
+from retrograd.tensor.size import Device, Size, layout, require_cpu, sparse_csr, strided
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from retrograd.sparse import checking, conversions
-    from retrograd.types import Device
 else:
     checking = Later("checking")
     conversions = Later("conversions")

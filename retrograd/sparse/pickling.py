@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd.engine.sparse_array import coo, csr
 from retrograd.notices import explained
+from retrograd.ops.making.construction import as_class
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import as_tensor, sparse_of
 from retrograd.tensor import Tensor, wrap
@@ -38,8 +39,6 @@ def rebuild_pickled(
     kind: type[Tensor], data: tuple[Any, ...], name: str, requires_grad: bool, attributes: Any
 ) -> Tensor:
     """A sparse tensor, or one of a subclass, from its pickle."""
-    from retrograd.ops.making.construction import as_class
-
     made = as_class(rebuilt({"sparse_coo": sparse_coo, "sparse_csr": sparse_csr}[name], data), kind)
     made.requires_grad_(requires_grad)
     made.__dict__.update(attributes)

@@ -23,10 +23,10 @@ from retrograd.ops.making.memory import TypedStorage
 from retrograd.ops.making.memory import UntypedStorage
 from retrograd.random import Generator
 from retrograd.tensor import Tensor
+from retrograd.tensor.size import Device
 from retrograd.tensor.size import Size
 from retrograd.tensor.size import layout
 from retrograd.tensor.size import memory_format
-from retrograd.types import Device
 from retrograd.types import Number
 from typing import Any
 from typing import Literal

@@ -120,6 +120,10 @@ class device:
 CPU = device("cpu")
 
 
+Device = device | str | int | None
+"""What may stand for a device."""
+
+
 def backend_at(where: object) -> Backend:
     """The backend of a ``device=`` argument; None is the CPU. An unknown device raises."""
     if where is None or where is CPU or where == "cpu":

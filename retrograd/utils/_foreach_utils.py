@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.namespaces import from_table
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 TensorListList = list[list[Tensor | None]]
 Indices = list[int]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from retrograd import dtypes
 from retrograd.marks import refuses, unsupported
 from retrograd.ops.errors import explained
 from retrograd.ops.registry import attach
 from retrograd.tensor import Tensor, tensor_member
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 def _refuse(name: str, reason: str) -> None:

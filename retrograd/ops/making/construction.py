@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,7 @@ from retrograd.ops.making.arguments import refuse_pinned
 from retrograd.ops.registry import function_only
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
-from retrograd.tensor.size import backend_at, require_cpu
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, backend_at, require_cpu
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:

@@ -12,7 +12,7 @@ accepted with the only values there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from retrograd import dtypes
 from retrograd.above import above
@@ -36,6 +36,7 @@ from retrograd.ops.registry import attach
 from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensor.size import (
+    Device,
     layout,
     memory_format,
     require_cpu,
@@ -43,9 +44,6 @@ from retrograd.tensor.size import (
     sparse_csr,
     strided,
 )
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from retrograd.ops import errors
 from retrograd.ops.making.construction import fresh, shared_array
 from retrograd.ops.registry import attach, function_only
 from retrograd.tensor import Tensor, tensor_method
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device
 
 
 @tensor_method

@@ -6,7 +6,7 @@ They call uninitialised memory with sizes, and copy data given as a sequence.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.signatures import forms
 from retrograd.tensor import Array, Tensor, tensor_member, tensor_method, wrap
-from retrograd.tensor.size import Size, require_cpu
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, Size, require_cpu
 
 
 def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:

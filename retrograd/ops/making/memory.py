@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from retrograd.signatures import forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensor.size import (
     CPU,
+    Device,
     Size,
     channels_last,
     channels_last_3d,
@@ -42,9 +43,6 @@ from retrograd.tensor.size import (
     memory_format,
     preserve_format,
 )
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
 
 # ------------------------------------------------------------------------------- shape, strides
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,7 @@ from retrograd.ops.registry import attach
 from retrograd.random.arithmetic import fma32, fma64
 from retrograd.signatures import CREATION, forms
 from retrograd.tensor import Array, Tensor
-from retrograd.tensor.size import layout, strided
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, layout, strided
 
 
 def _range_bounds(function: str, args: tuple[object, ...], named: dict[str, object]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +36,7 @@ from retrograd.random.uniform import uniform
 from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Tensor
-from retrograd.tensor.size import layout, memory_format, strided
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, layout, memory_format, strided
 
 _Sampler = Callable[[Generator, int, Any], Array]
 _Draw = Callable[[Generator, tuple[int, ...], Any], Array | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.notices import explained
@@ -15,10 +14,7 @@ from retrograd.ops.sizes import Shape, as_integer, as_integers, as_size, require
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import backend_at, layout
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, backend_at, layout
 
 _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU
@@ -24,10 +24,7 @@ from retrograd.ops.signals.fft import (
 )
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
-from retrograd.tensor.size import backend_at, layout, strided
-
-if TYPE_CHECKING:
-    from retrograd.types import Device
+from retrograd.tensor.size import Device, backend_at, layout, strided
 
 
 def _full(
