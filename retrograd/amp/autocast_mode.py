@@ -11,16 +11,14 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from types import TracebackType
+from typing import Any, Literal
 
 import numpy as np
 
 from retrograd import dtypes
 from retrograd.amp import switches
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 

@@ -12,12 +12,10 @@ tensor(3.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from retrograd.distributions import constraints, transforms
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import Constraint
+from retrograd.distributions.constraints import Constraint
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

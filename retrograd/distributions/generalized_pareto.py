@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import _Interval
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.parameters import expanded
 from retrograd.distributions.utils import broadcast_all
@@ -14,9 +15,6 @@ from retrograd.ops.random.sampling import rand
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _Interval
 
 __all__ = ["GeneralizedPareto"]
 

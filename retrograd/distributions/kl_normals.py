@@ -6,8 +6,7 @@ log det Q - log det P + trace(Q^-1 P) + (q.loc - p.loc)^T Q^-1 (q.loc - p.loc) -
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.kl import register_kl
 from retrograd.distributions.lowrank_multivariate_normal import (
     LowRankMultivariateNormal,
@@ -17,10 +16,7 @@ from retrograd.distributions.lowrank_multivariate_normal import (
 from retrograd.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import common_shape
-
-if TYPE_CHECKING:
-    from retrograd.distributions.distribution import Distribution
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 _Normal = MultivariateNormal | LowRankMultivariateNormal
 

@@ -8,10 +8,10 @@ integrals of log p - log q under p.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from retrograd.distributions.beta import Beta
 from retrograd.distributions.continuous_bernoulli import ContinuousBernoulli
+from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.exponential import Exponential
 from retrograd.distributions.gamma import Gamma
 from retrograd.distributions.gumbel import Gumbel
@@ -23,10 +23,7 @@ from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import euler_constant
 from retrograd.ops.making.creation import full_like
 from retrograd.ops.registry import RECORDED
-
-if TYPE_CHECKING:
-    from retrograd.distributions.distribution import Distribution
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 _INFINITE: dict[type, tuple[type, ...]] = {
     Beta: (Pareto,),

@@ -7,7 +7,6 @@ Formulas for which no source is named are integrals of log p - log q under p.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from retrograd.autograd.api import grad
 from retrograd.distributions.bernoulli import Bernoulli
@@ -36,9 +35,7 @@ from retrograd.distributions.uniform import Uniform
 from retrograd.distributions.utils import _sum_rightmost, euler_constant
 from retrograd.nn.functional import softplus
 from retrograd.ops.making.creation import full_like
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 # -------------------------------------------------------------------------------- continuous
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
 from retrograd.distributions.categorical import Categorical
+from retrograd.distributions.constraints import MixtureSameFamilyConstraint
 from retrograd.distributions.distribution import Distribution
 from retrograd.engine.grad_mode import no_grad
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import MixtureSameFamilyConstraint
 
 __all__ = ["MixtureSameFamily"]
 

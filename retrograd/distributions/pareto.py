@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import _GreaterThanEq
 from retrograd.distributions.exponential import Exponential
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import AffineTransform, ExpTransform
 from retrograd.distributions.utils import broadcast_all
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _GreaterThanEq
 
 __all__ = ["Pareto"]
 

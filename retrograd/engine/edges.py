@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from retrograd.engine.node import Node
 from retrograd.engine.views import edge_of
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.engine.node import Node
 
 
 class GradientEdge(NamedTuple):

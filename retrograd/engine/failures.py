@@ -9,16 +9,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.backend.arrays import Array
+from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.state import ANOMALY, STATE
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
-
-if TYPE_CHECKING:
-    from retrograd.engine.node import BackwardCall, Node
 
 
 def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:

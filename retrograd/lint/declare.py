@@ -10,12 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..diagnostics.pages import example_of, parse_page, read_page
-
-if TYPE_CHECKING:
-    from .program import Program
+from .program import Program
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety")
 

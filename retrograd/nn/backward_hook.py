@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.autograd.function import Function
 from retrograd.engine.grad_mode import is_grad_enabled
+from retrograd.nn.module import Module
+from retrograd.nn.module_hooks import Hook
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.nn.module import Module
-    from retrograd.nn.module_hooks import Hook
 
 _NO_INPUT_GRADIENTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "

@@ -7,15 +7,13 @@ import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from retrograd.nn.module import Module
 from retrograd.nn.parameter_container import ParameterDict as ParameterDict
 from retrograd.nn.parameter_container import ParameterList as ParameterList
 from retrograd.nn.parameter_container import checked_pairs
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 
 class Container(Module):

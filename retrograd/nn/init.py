@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops.linalg.qr import qr
 from retrograd.ops.making.creation import empty_like
 from retrograd.ops.making.creation import eye as eye_matrix
 from retrograd.ops.random.sampling import randperm
+from retrograd.random.state import Generator
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.random.state import Generator
 
 _GAINS = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

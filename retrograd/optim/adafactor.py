@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
@@ -11,10 +11,7 @@ from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weight
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import by_name, check, check_rate
-from retrograd.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor, wrap
 
 
 class Adafactor(Optimizer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import (
@@ -20,10 +20,7 @@ from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import by_name, check_implementation, check_moments
 from retrograd.optim.recorded import averaged, rate_of, replaced, shrink_weights, squared
-from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor
 
 
 class Adam(Optimizer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.optim.arithmetic import reals
@@ -11,10 +11,7 @@ from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
 from retrograd.optim.options import by_name, check, check_implementation, check_rate
 from retrograd.optim.recorded import rate_of, recorded_descent, replaced
-from retrograd.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor, wrap
 
 
 class SGD(Optimizer):

@@ -9,16 +9,14 @@ import socket
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 from retrograd.autograd import profiler as sessions
 from retrograd.autograd.profiler import KinetoStepTracker, ProfilerActivity
 from retrograd.autograd.profiler_util import EventList
 from retrograd.marks import differs, unsupported
 from retrograd.notices import warn_once
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 PROFILER_STEP_NAME = "ProfilerStep"
 

@@ -11,7 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
@@ -26,10 +26,7 @@ from retrograd.serialization.options import OPTIONS, SHARED, LoadEndianness
 from retrograd.serialization.rebuild import swapped
 from retrograd.serialization.restricted import Source
 from retrograd.serialization.trusted import Read, restricting, trusting
-from retrograd.tensor import Array
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Array, Tensor
 
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from types import NotImplementedType
+from typing import Any, SupportsIndex, overload
 
 from retrograd.backend import NAMED, Backend, backend_of
 from retrograd.notices import explained, runtime_error
-
-if TYPE_CHECKING:
-    from types import NotImplementedType
 
 
 class Size(tuple[int, ...]):

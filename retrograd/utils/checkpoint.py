@@ -37,14 +37,12 @@ from retrograd.utils.checkpoint_errors import CheckpointError as CheckpointError
 from retrograd.utils.checkpoint_errors import debug_text
 from retrograd.utils.checkpoint_frames import Frame
 from retrograd.utils.checkpoint_frames import GraphExecGroup as GraphExecGroup
-
-if TYPE_CHECKING:
-    from retrograd.utils.checkpoint_selective import (
-        SAC_IGNORED_OPS,
-        CheckpointPolicy,
-        SelectiveCheckpointContext,
-        create_selective_checkpoint_contexts,
-    )
+from retrograd.utils.checkpoint_selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "SAC_IGNORED_OPS",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from retrograd.diagnostics.report import Report
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.diagnostics.report import Report
 
 
 class CheckpointError(RuntimeError):

@@ -15,7 +15,7 @@ import enum
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.engine.state import STATE, set_grad_mode, set_op_modes
 from retrograd.notices import runtime_error
@@ -23,10 +23,8 @@ from retrograd.ops.calling.aten_arguments import aten_arguments
 from retrograd.ops.calling.aten_names import overload_name
 from retrograd.ops.calling.op_modes import Computed
 from retrograd.ops.calling.overloads import OpOverload, OpOverloadPacket, overload_named
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, cell_of, wrap
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
 
 class CheckpointPolicy(enum.Enum):

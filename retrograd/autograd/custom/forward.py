@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.custom.outputs import Outputs
+from retrograd.autograd.function import FunctionCtx
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.views import Link
 from retrograd.notices import runtime_error
@@ -19,9 +20,6 @@ from retrograd.ops.making.creation import zeros_like
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms import forward
 from retrograd.transforms.forward import DualLevel
-
-if TYPE_CHECKING:
-    from retrograd.autograd.function import FunctionCtx
 
 
 @contextmanager

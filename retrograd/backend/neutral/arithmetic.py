@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike, DTypeLike
 
 from retrograd.backend.arrays import Array
 from retrograd.backend.namespace import Namespace
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
 
 
 def iadd(xp: Namespace, target: Array, other: Array) -> Array:

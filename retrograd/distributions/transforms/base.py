@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import Constraint, _IndependentConstraint
 from retrograd.distributions.utils import _sum_rightmost, lazy_property
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import Constraint, _IndependentConstraint
 
 
 class Transform:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import Constraint, _IndependentConstraint, _Real
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.utils import broadcast_all, lazy_property
@@ -16,9 +16,6 @@ from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.broadcasting import broadcast_shapes
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import Constraint, _IndependentConstraint, _Real
 
 
 def _same(ours: Tensor | float, theirs: Tensor | float) -> bool:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import _Cat, _Stack
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.utils import _sum_rightmost, lazy_property
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _Cat, _Stack
 
 
 def _checked(parts: Sequence[Transform], cache_size: int) -> list[Transform]:

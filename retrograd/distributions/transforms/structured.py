@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from retrograd import dtypes
 from retrograd.distributions import constraints
+from retrograd.distributions.constraints import _IndependentConstraint
 from retrograd.distributions.transforms.base import Transform
 from retrograd.distributions.transforms.elementwise import _clipped_sigmoid
 from retrograd.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
@@ -17,9 +17,6 @@ from retrograd.ops.neural.padding import pad
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
-
-if TYPE_CHECKING:
-    from retrograd.distributions.constraints import _IndependentConstraint
 
 
 def _require_dimensions(shape: Sequence[int], count: int) -> None:

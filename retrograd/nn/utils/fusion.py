@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.ops.making.creation import ones_like, zeros_like
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.nn.batchnorm import _BatchNorm
 
 __all__ = [
     "fuse_conv_bn_eval",

@@ -7,7 +7,7 @@ the module multiplies them before each call.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.nn.module import Module
 from retrograd.nn.utils.convert_parameters import parameters_to_vector
@@ -20,9 +20,7 @@ from retrograd.nn.utils.pruning_methods import PruningContainer as PruningContai
 from retrograd.nn.utils.pruning_methods import RandomStructured as RandomStructured
 from retrograd.nn.utils.pruning_methods import RandomUnstructured as RandomUnstructured
 from retrograd.ops.making.creation import ones_like
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 
 def identity(module: Module, name: str) -> Module:

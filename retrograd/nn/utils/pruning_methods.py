@@ -5,15 +5,13 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.nn.module import Module
 from retrograd.ops.making.creation import ones_like, zeros_like
 from retrograd.ops.random.sampling import rand, rand_like
 from retrograd.ops.registry import PUBLIC
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 
 class BasePruningMethod(ABC):

@@ -7,7 +7,7 @@ sequence first; `batch_sizes` says how many these are at each time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from retrograd.dtypes import dtype as Dtype
 from retrograd.ops.making.construction import as_tensor
 from retrograd.ops.making.creation import full
 from retrograd.ops.making.ranges import arange
-from retrograd.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor, wrap
 
 __all__ = [
     "PackedSequence",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from retrograd import linalg
 from retrograd.engine.grad_mode import no_grad
@@ -10,9 +10,7 @@ from retrograd.nn import functional
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, UninitializedParameter
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Tensor
+from retrograd.tensor import Tensor
 
 __all__ = [
     "SpectralNorm",

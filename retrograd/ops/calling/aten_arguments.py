@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.ops.kinds import Ints
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import contiguous_format
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 

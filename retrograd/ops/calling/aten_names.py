@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
+from retrograd.ops.registry import Op
 
 Choice = Callable[[tuple[Any, ...]], str]
 

@@ -8,7 +8,7 @@ transforms. `calling.operands` reads the arguments, `calling.recording` makes th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from retrograd.ops.calling.operands import (
     promote_arrays,
     widen,
 )
+from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.calling.recording import (
     fill_outputs,
     is_wanted,
@@ -37,11 +38,8 @@ from retrograd.ops.calling.recording import (
     record,
 )
 from retrograd.ops.calling.shortcut import shortcut
+from retrograd.ops.registry import Op
 from retrograd.tensor import Array, Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.ops.calling.plan import CallPlan
-    from retrograd.ops.registry import Op
 
 ndarray = np.ndarray
 

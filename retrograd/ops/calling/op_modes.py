@@ -8,13 +8,11 @@ goes through those outside of it. While a mode runs, ops of its own go through t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from retrograd.engine.state import STATE, set_op_modes
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
 
 # the new tensors, and the half type when float32 stood in for it
 Computed = tuple[list[Any], Any]

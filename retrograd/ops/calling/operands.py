@@ -6,7 +6,7 @@ For the general path (`calling.dispatch`) and for those who look at a call as it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,10 @@ from retrograd.backend import Backend, is_array
 from retrograd.engine.state import STATE
 from retrograd.engine.views import refresh
 from retrograd.ops import errors
+from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.kinds import Namespace
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.ops.calling.plan import CallPlan
-    from retrograd.ops.registry import Op
 
 _NUMBERS = (bool, int, float, complex)
 ndarray = np.ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
@@ -14,11 +14,9 @@ from retrograd.engine.state import ANOMALY, STATE, TRANSFORMS, Cut
 from retrograd.engine.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
+from retrograd.ops.calling.plan import CallPlan
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, cell_of, wrap
-
-if TYPE_CHECKING:
-    from retrograd.ops.calling.plan import CallPlan
-    from retrograd.ops.registry import Op
 
 
 def record(

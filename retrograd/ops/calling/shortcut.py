@@ -7,16 +7,14 @@ part of the count of rare modes back, calls the generated function, and does the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.dtypes import F32, F64
 from retrograd.engine.packing import is_packed, pack_new
 from retrograd.engine.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
+from retrograd.ops.calling.plan import CallPlan
+from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.ops.calling.plan import CallPlan
-    from retrograd.ops.registry import Op
 
 
 def shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from retrograd.ops.registry import Op
+from retrograd.ops.registry import Op
 
 Described = tuple[
     str,  # the op's name

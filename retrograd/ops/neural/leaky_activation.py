@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine.state import TRANSFORMS
@@ -22,11 +20,9 @@ from retrograd.ops.registry import (
     inplace_twin,
     op,
 )
+from retrograd.random.state import Generator
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from retrograd.random.state import Generator
 
 _EVERY = (*FLOATS, *HALVES)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from retrograd.engine.state import TRANSFORMS
@@ -13,11 +11,8 @@ from retrograd.ops.registry import RECORDED, attach, function_only, op
 from retrograd.random import continuous
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.reparameterization import dirichlet_gradient, gamma_gradient
-from retrograd.random.state import generator_or_default
+from retrograd.random.state import Generator, generator_or_default
 from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.random.state import Generator
 
 
 @op(

@@ -7,7 +7,7 @@ gradient is zero. Memory is filled in PyTorch's order, whatever the strides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from retrograd.random import continuous, discrete, integers
 from retrograd.random.layout import fill_, in_fill_order
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.normal import normal_ as normal_array_
-from retrograd.random.state import generator_or_default
+from retrograd.random.state import Generator, generator_or_default
 from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
-
-if TYPE_CHECKING:
-    from retrograd.random.state import Generator
 
 
 def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import core, dtypes
 from retrograd.backend import CPU, backend_of, can_write
+from retrograd.backend.device import Backend
 from retrograd.backend.quiet import quiet
 from retrograd.engine import sparse_array
 from retrograd.engine.sparse_array import SPARSE_ARRAY
@@ -36,9 +37,6 @@ from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import memory_format, preserve_format
-
-if TYPE_CHECKING:
-    from retrograd.backend.device import Backend
 
 
 @inner_op(

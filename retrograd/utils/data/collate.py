@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from retrograd.dtypes import float64
 from retrograd.ops.making.construction import as_tensor, tensor
 from retrograd.ops.registry import PUBLIC
-from retrograd.tensor import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.tensor import Array
+from retrograd.tensor import Array, Tensor
 
 CollateMap = dict[type | tuple[type, ...], Callable[..., object]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from retrograd.namespaces import from_table
 from retrograd.random import Generator
@@ -15,12 +15,8 @@ from retrograd.utils.data.dataset import Dataset, IterableDataset
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import get_worker_info as get_worker_info
 from retrograd.utils.data.iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
+from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
-
-if TYPE_CHECKING:
-    from retrograd.utils.data.parallel import (
-        _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
-    )
 
 Sample = TypeVar("Sample", covariant=True)
 
@@ -155,7 +151,6 @@ class DataLoader(Generic[Sample]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
-        from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
 
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)

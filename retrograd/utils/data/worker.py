@@ -16,18 +16,15 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from retrograd.random import manual_seed
 from retrograd.settings import set_num_threads
-from retrograd.utils.data.fetch import _DatasetKind
+from retrograd.utils.data.fetch import MapFetcher, StreamFetcher, _DatasetKind
 from retrograd.utils.data.handover import Message, packed, send
 from retrograd.utils.data.information import WorkerInfo, set_worker_info
-
-if TYPE_CHECKING:
-    from retrograd.utils.data.fetch import MapFetcher, StreamFetcher
 
 # Messages to a worker that are not tasks. They are compared by value: a pickle makes copies.
 RESUME = "resume"

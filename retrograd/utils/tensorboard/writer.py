@@ -14,6 +14,7 @@ import numpy as np
 from retrograd.ops.errors import unsupported
 from retrograd.utils.tensorboard import embedding, summaries
 from retrograd.utils.tensorboard.arrays import figure_picture, to_array
+from retrograd.utils.tensorboard.graphs import graph
 from retrograd.utils.tensorboard.hparams import hparams
 from retrograd.utils.tensorboard.package import part, proto
 
@@ -414,8 +415,6 @@ class SummaryWriter:
         model           the model; it runs in evaluation mode, without gradients
         input_to_model  what it is called with: a tensor, or a tuple of arguments
         """
-        from retrograd.utils.tensorboard.graphs import graph
-
         made = graph(model, input_to_model)
         if verbose:
             print(made)
