@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.autograd import forward_ad
 from retrograd.autograd.functional_arguments import (
     Tensors,
     as_tuple,
@@ -163,8 +164,6 @@ def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], l
     Also whether the outputs are a tuple, and their shapes. This is not `vmap`, inside of which
     users may not call `requires_grad_`, as `hessian` does.
     """
-    from retrograd.autograd import forward_ad
-
     [basis] = standard_basis(inputs, None)
     size = basis[0].shape[0]
     with vmap_level(size, "error", direct=True) as level, forward_ad.dual_level():

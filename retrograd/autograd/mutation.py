@@ -10,6 +10,7 @@ from retrograd.autograd.saved_hooks import saved_tensors_hooks
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.state import STATE
 from retrograd.notices import explained, runtime_error
+from retrograd.ops.making.memory import owner_of
 from retrograd.tensor import Array, Tensor
 
 _OUTSIDE = (
@@ -92,8 +93,6 @@ class _AllowMutationOnSavedContext:
 
 def _memory_of(array: Array) -> int:
     """A number for the block of memory that an array lies in."""
-    from retrograd.ops.making.memory import owner_of
-
     return id(owner_of(array))
 
 

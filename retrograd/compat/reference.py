@@ -10,6 +10,7 @@ find them. These pages are made from the objects themselves, when the documentat
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import textwrap
@@ -123,8 +124,6 @@ def _page(page: str) -> str:
 
 
 def _own(name: str) -> object:
-    import importlib
-
     module, _, last = name.rpartition(".")
     found = importlib.import_module(f"retrograd.{module}" if module else "retrograd")
     return getattr(found, last)

@@ -271,8 +271,6 @@ class Node:
 
     def __call__(self, *gradients: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """Run this node alone: from the gradients of its outputs to those of its inputs."""
-        from retrograd.tensor import Tensor
-
         several = isinstance(self.shape, list)
         wanted = len(self.shape) if several else 1
         if len(gradients) != wanted:

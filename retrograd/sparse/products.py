@@ -14,6 +14,8 @@ from retrograd import dtypes
 from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import SparseArray, coo
+from retrograd.engine.state import STATE
+from retrograd.engine.views import edge_of
 from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.ops.making.arguments import as_element
@@ -444,9 +446,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def _without_gradient(name: str, result: SparseArray, *operands: Tensor) -> Tensor:
     """The result of a function that PyTorch cannot differentiate."""
-    from retrograd.engine.state import STATE
-    from retrograd.engine.views import edge_of
-
     made = as_tensor(result)
     wanted = [tensor for tensor in operands if tensor.requires_grad]
     if STATE.grad_enabled and wanted:

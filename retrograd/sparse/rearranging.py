@@ -12,6 +12,7 @@ from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
 from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
+from retrograd.ops.registry import RECORDED
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.tensor import Array, Tensor, wrap
@@ -201,8 +202,6 @@ class _Select(_Refused):
         if is_sparse(grad):
             raise missing(ctx.lacking, grad)
         dim, index = ctx.place
-        from retrograd.ops.registry import RECORDED
-
         zeros = wrap(np.zeros(tensor._array.shape, grad._array.dtype))
         return RECORDED.select_scatter(zeros, grad, dim, index), None, None
 

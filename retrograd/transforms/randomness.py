@@ -14,6 +14,7 @@ from types import ModuleType
 import numpy as np
 
 from retrograd.notices import runtime_error
+from retrograd.ops.making.creation import empty_like
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms.batched import LEVELS, Level, rewrap
@@ -201,6 +202,4 @@ def _plain_like(tensor: Tensor) -> Tensor:
 
 def _fresh_like(tensor: Tensor) -> Tensor:
     """Fresh memory for a whole batch, which may itself be batched outside."""
-    from retrograd.ops.making.creation import empty_like
-
     return empty_like(tensor.detach())

@@ -10,6 +10,7 @@ from typing import Any
 from retrograd.engine.state import STATE, count_transform
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
+from retrograd.random import get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
 from retrograd.transforms.batched import LEVELS, Level, batch, unwrap
 from retrograd.transforms.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
@@ -234,8 +235,6 @@ def _run_in_chunks(
     kwargs: dict[str, object],
     chunk_size: int,
 ) -> Any:
-    from retrograd.random import get_rng_state, set_rng_state
-
     state = get_rng_state() if randomness == "same" else None
     outputs: list[list[Any]] = []
     output_spec: TreeSpec | None = None

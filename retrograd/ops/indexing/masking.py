@@ -10,6 +10,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import OPS, RECORDED, Table, composite, inner_op, method_only, op
+from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.sizes import broadcast_shapes
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms
@@ -150,8 +151,6 @@ def _masked_fill_tensor(xp: Namespace, input: Array, mask: Array, value: Array) 
 
 
 def _cast_scalar(value: Array, numpy_type: DType) -> Array:
-    from retrograd.ops.shapes.copying import cast_array
-
     if value.dtype.kind == "c" and numpy_type not in dtypes.COMPLEX_TYPES:
         source, target = (dtypes.from_numpy_dtype(d).type_name for d in (value.dtype, numpy_type))
         raise errors.runtime_error(

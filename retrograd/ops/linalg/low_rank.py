@@ -5,6 +5,7 @@ from __future__ import annotations
 from retrograd import dtypes
 from retrograd.marks import differs
 from retrograd.ops.linalg.matrices import mH, require
+from retrograd.ops.random.sampling import randn
 from retrograd.ops.registry import PUBLIC, RECORDED, function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
@@ -14,8 +15,6 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Columns that nearly span what A does: a random start, and `niter` steps of iteration."""
-    from retrograd.ops.random.sampling import randn
-
     kind = A.dtype if A.dtype.category >= dtypes.FLOAT else dtypes.float32
     start = randn(A.shape[-1], q, dtype=kind, device=A.device)
     found = RECORDED.linalg_qr(RECORDED.matmul(A, start), "reduced")[0]

@@ -22,6 +22,7 @@ from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.state import HOT, STATE, Cut
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import refuse_pinned
+from retrograd.ops.making.memory import UntypedStorage
 from retrograd.ops.registry import function_only
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
@@ -446,8 +447,6 @@ def asarray(
 
 
 def _is_storage(value: object) -> bool:
-    from retrograd.ops.making.memory import UntypedStorage  # which needs this file
-
     return isinstance(value, UntypedStorage)
 
 

@@ -20,6 +20,7 @@ from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import HOT, STATE
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
+from retrograd.ops.making.construction import from_numpy
 from retrograd.ops.making.memory import matches_format
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array, warn_complex_cast
@@ -381,8 +382,6 @@ def __array_wrap__(
     self: Tensor, array: Array, context: object = None, return_scalar: bool = False
 ) -> Tensor:
     """The result of a NumPy function of a tensor, as a tensor again."""
-    from retrograd.ops.making.construction import from_numpy
-
     if array.dtype == bool:
         array = array.astype(np.uint8)
     return from_numpy(np.asarray(array))

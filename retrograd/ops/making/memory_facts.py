@@ -11,6 +11,7 @@ from typing import Any
 
 from retrograd.above import above
 from retrograd.dtypes import dtype
+from retrograd.engine.grad_mode import no_grad
 from retrograd.notices import warn_once
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.arguments import size_argument
@@ -100,8 +101,6 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 @tensor_method
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """What a module puts in place of this tensor when it loads `other`: a copy into it, or that."""
-    from retrograd.engine.grad_mode import no_grad
-
     with no_grad():
         found: Tensor = (other if assign else self.copy_(other)).detach()
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.engine.views import bump, check_writable
 from retrograd.ops import errors
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
@@ -139,8 +140,6 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 def each(target: Tensor, name: str, function: Callable[..., Tensor], *others: Tensor) -> Tensor:
     """Replace every element by what a Python function makes of it and of those of `others`."""
-    from retrograd.engine.views import bump, check_writable
-
     if target.requires_grad:
         raise RuntimeError(
             f"Can't call {name}() on Variable that requires grad. Use "

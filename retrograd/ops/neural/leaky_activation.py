@@ -20,6 +20,8 @@ from retrograd.ops.registry import (
     inplace_twin,
     op,
 )
+from retrograd.random import default_generator
+from retrograd.random.mapping import is_mapped
 from retrograd.random.state import Generator
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -238,8 +240,6 @@ _rrelu_write = inplace_twin("_rrelu_with_noise_in_place")
 
 def _random_slopes(array: Array, lower: float, upper: float) -> Array:
     """One where an element is positive, else a random slope; drawn in the order of the elements."""
-    from retrograd.random import default_generator
-
     if not is_floating(array) or array.dtype is dtypes.F16:
         raise errors.not_implemented_for("rrelu_with_noise_out_cpu", array.dtype)
     backend = backend_of(array)
@@ -254,8 +254,6 @@ def _random_slopes(array: Array, lower: float, upper: float) -> Array:
 
 
 def _refuse_vmap(name: str) -> None:
-    from retrograd.random.mapping import is_mapped
-
     if is_mapped():
         raise RuntimeError(f"vmap: we do not yet support aten::{name}. Please file an issue")
 

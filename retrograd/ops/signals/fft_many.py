@@ -11,6 +11,7 @@ from retrograd import dtypes
 from retrograd.backend import CPU
 from retrograd.ops.kinds import Ints, wrap_dims
 from retrograd.ops.linalg.matmul import finish
+from retrograd.ops.making.creation import deliver
 from retrograd.ops.registry import RECORDED, fft_function
 from retrograd.ops.signals.fft import (
     NORMS,
@@ -219,8 +220,6 @@ def _frequencies(
     device: Device,
     requires_grad: bool,
 ) -> Tensor:
-    from retrograd.ops.making.creation import deliver
-
     chosen = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
     # with no samples the step is infinite, and zero times infinity nan
     step = CPU.xp.asarray(1.0 / (n * d) if n * d else math.inf, chosen.numpy)
