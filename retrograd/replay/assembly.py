@@ -6,6 +6,7 @@ What a chain computes goes to memory only where a later group or somebody outsid
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 from retrograd import dtypes
@@ -44,7 +45,7 @@ class _Writer:
         self.constants: list[float] = []
         self.order = self._ordered(wanted)
 
-    def _ordered(self, wanted: list[Any]) -> list[tuple[int | None, str, tuple[Any, ...]]]:
+    def _ordered(self, wanted: list[Any]) -> list[_Line]:
         """The steps that somebody needs, those of uniform values first; stores where they were."""
         chain = self.chain
         needed = {use[1][0] for _, use in wanted}
@@ -52,8 +53,8 @@ class _Writer:
             name, operands = chain.steps[number]
             if number in needed and name not in ("LOAD", "CONSTANT"):
                 needed.update(operands)
-        lines: list[tuple[int | None, str, tuple[Any, ...]]] = []
-        rest: list[tuple[int | None, str, tuple[Any, ...]]] = []
+        lines: list[_Line] = []
+        rest: list[_Line] = []
         waiting = sorted(wanted, key=lambda use: use[0])
         for number, (name, operands) in enumerate(chain.steps):
             while waiting and waiting[0][0] <= number:
@@ -62,7 +63,7 @@ class _Writer:
                 (lines if chain.uniform[number] else rest).append((number, name, operands))
         rest += [(None, *use) for _, use in waiting]
         self.uniform_steps = len(lines)
-        return lines + rest
+        return lines + _paired(rest)
 
     def text(self) -> tuple[Any, ...]:
         registers = self._registers()
@@ -73,7 +74,7 @@ class _Writer:
                 used = [self._listed(self.places, operands)]
             elif name == "CONSTANT":
                 used = [self._listed(self.constants, operands[0])]
-            elif name in ("STORE", "SUM"):
+            elif name in _USES:
                 where = self.places if name == "STORE" else self.sums
                 where.append(operands[1])
                 used = [registers[operands[0]], len(where) - 1]
@@ -97,9 +98,7 @@ class _Writer:
         """A register for each value, free again after its last use."""
         last: dict[int, int] = {}
         for place, (_, name, operands) in enumerate(self.order):
-            if name not in ("LOAD", "CONSTANT"):
-                used = operands[:1] if name in ("STORE", "SUM") else operands
-                last.update(dict.fromkeys(used, place))
+            last.update(dict.fromkeys(_read(name, operands), place))
         found: dict[int, int] = {}
         free: list[int] = []
         count = 0
@@ -109,14 +108,46 @@ class _Writer:
                     found[number] = free.pop()
                 else:
                     found[number], count = count, count + 1
-            if name not in ("LOAD", "CONSTANT"):
-                used = operands[:1] if name in ("STORE", "SUM") else operands
-                free += [
-                    found[o] for o in set(used) if last[o] == place and not self.chain.uniform[o]
-                ]
+            used = set(_read(name, operands))
+            free += [found[o] for o in used if last[o] == place and not self.chain.uniform[o]]
             if number is not None and number not in last:
                 last[number] = place
         return found
+
+
+def _paired(steps: list[_Line]) -> list[_Line]:
+    """Two steps as one where only the second reads what the first gives: half the stores."""
+    uses = Counter([operand for _, name, operands in steps for operand in _read(name, operands)])
+    loaded = {operands[0] for _, name, operands in steps if name == "LOAD"}
+    free: dict[int, tuple[int, str, tuple[Any, ...]]] = {}  # values that one step will read
+    found: list[_Line | None] = []
+    for number, name, operands in steps:
+        if name == "STORE" and operands[1][0] in loaded:
+            free.clear()  # what a step before it reads may be what it overwrites
+        if name not in ("add", "subtract", "multiply") or number is None:
+            found.append((number, name, operands))
+            continue
+        first = next((o for o in operands if o in free), None)
+        if first is None:
+            if uses[number] == 1:
+                free[number] = len(found), name, operands
+            found.append((number, name, operands))
+            continue
+        second = operands[1] if operands[0] == first else operands[0]
+        place, inner, given = free.pop(first)
+        found[place] = None
+        outer = "from" if name == "subtract" and operands[1] == first else name
+        found.append((number, f"{inner}_{outer}", (*given, second)))
+    return [line for line in found if line is not None]
+
+
+def _read(name: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values that a step reads."""
+    return () if name in ("LOAD", "CONSTANT") else operands[:1] if name in _USES else operands
+
+
+_USES = ("STORE", "SUM")
+_Line = tuple[int | None, str, tuple[Any, ...]]  # the value, the operation, its operands
 
 
 def _collapsed(shape: tuple[int, ...], places: list[Any], sums: list[Any]) -> tuple[Any, ...]:
@@ -141,24 +172,26 @@ def _collapsed(shape: tuple[int, ...], places: list[Any], sums: list[Any]) -> tu
 
 
 def arena_places(sizes: dict[int, int], spans: dict[int, tuple[int, int]]) -> dict[int, int]:
-    """Where buffers lie in one block of memory: those that live at the same time lie apart."""
-    placed: list[tuple[int, int, int]] = []  # buffer, first byte, the one after the last
+    """Where buffers lie in one block of memory; one that has ended leaves its place to the next."""
     found: dict[int, int] = {}
-    for buffer in sorted(sizes, key=lambda b: -sizes[b]):
+    free: dict[int, list[int]] = {}  # places by size
+    ending: dict[int, list[int]] = {}
+    top = time = 0
+    for buffer in sorted(sizes, key=lambda b: spans[b]):
         begin, end = spans[buffer]
-        others = [
-            (low, high)
-            for other, low, high in placed
-            if spans[other][0] <= end and begin <= spans[other][1]
-        ]
-        start = 0
-        for low, high in sorted(others):
-            if low - start >= sizes[buffer]:
-                break
-            start = max(start, -(-high // 64) * 64)
-        found[buffer] = start
-        placed.append((buffer, start, start + sizes[buffer]))
+        for ended in range(time, begin):
+            for other in ending.pop(ended, ()):
+                free.setdefault(_whole(sizes[other]), []).append(found[other])
+        time = begin
+        places = free.get(_whole(sizes[buffer]))
+        found[buffer] = places.pop() if places else top
+        top = max(top, found[buffer] + _whole(sizes[buffer]))
+        ending.setdefault(end, []).append(buffer)
     return found
+
+
+def _whole(size: int) -> int:
+    return -(-size // 64) * 64
 
 
 class MachineExecutor:

@@ -12,6 +12,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import CPU
 from retrograd.backend.kernels.built import check_sources
+from retrograd.backend.quiet import quiet
 from retrograd.replay.expressions import Expression, Value
 from retrograd.replay.program import Slot
 
@@ -142,8 +143,18 @@ class Chain(Group):
         return self.step("truth_of", (found,), "b") if isinstance(number, bool) else found
 
     def step(self, primitive: str, operands: tuple[Register, ...], kind: str) -> Register:
+        numbers = [self.number_at(operand) for operand in operands]
+        if None not in numbers and kind == "f" and primitive in _FOLDED:
+            given = [REALS[self.number].type(number) for number in numbers]
+            with quiet():
+                return self.constant(float(getattr(CPU.xp._library, primitive)(*given)))
         uniform = all([self.uniform[operand] for operand in operands])
         return self.value(primitive, operands, kind, uniform)
+
+    def number_at(self, register: Register) -> float | None:
+        """The number that a value always is, if it is one."""
+        name, operands = self.steps[register]
+        return operands[0] if name == "CONSTANT" else None
 
     def key(self, slot: Slot) -> Key:
         return slot.buffer.index, slot.offset, spread(slot, self.shape), slot.dtype.str
@@ -153,6 +164,9 @@ class Chain(Group):
         key = self.key(slot)
         if slot.buffer.index in self.filled and key not in self.held:
             return self.constant(self.filled[slot.buffer.index])
+        value = slot.buffer.value
+        if value is not None and value.size == 1 and value.dtype == REALS[self.number]:
+            return self.constant(value.item())
         if key not in self.held:
             kind = _LOADED.get(slot.dtype, 0 if slot.dtype == REALS[self.number] else 4)
             if kind == 4 and slot.dtype not in REALS:
@@ -219,6 +233,7 @@ class Chain(Group):
         return self.step(name, tuple([self.number_of(g) for g in given]), kind)
 
 
+_FOLDED = {"add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "sqrt"}
 _COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _COMPARISONS |= {"isnan", "isinf", "isfinite"}
 

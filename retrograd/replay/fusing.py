@@ -32,7 +32,8 @@ from retrograd.replay.unfolding import unfolded
 
 _LOOK_BACK = 24  # groups that an instruction may move over
 _MOST_STEPS = 1000  # of a chain: more of them might need more registers than there are
-_IDENTITIES = {"array.copy", "expand", "xp.broadcast_to", "xp.asarray", "xp.array", "contiguous"}
+_IDENTITIES = {"array.copy", "expand", "xp.broadcast_to", "xp.asarray", "xp.array"}
+_IDENTITIES |= {"contiguous", "xp.ascontiguousarray"}
 _FUNCTIONS = set(
     """
     where copyto copy_into iadd add_matching keep_where not_below_zero filled full full_like zeros
@@ -82,7 +83,7 @@ class Fusing:
         """Whether the machine has instructions for it; then it is in a group."""
         if instruction.target is not None:
             self.filled.pop(instruction.target.buffer.index, None)
-        for way in (self._elementwise, self._sum, self._product):
+        for way in (self._elementwise, self._sum, self._product, self._joined):
             try:
                 if way(instruction):
                     return True
@@ -108,15 +109,16 @@ class Fusing:
             alone = not chain.conflicts(chain.reads, [], same=True)  # of its own operands
             if alone and len(chain.steps) <= _MOST_STEPS:
                 self._join(chain, lambda group: lowered(group, expression, inputs, targets))
-                self._note_filled(expression.results[0], targets[0])
+                self._note_filled(chain, targets[0])
                 return True
         return False
 
-    def _note_filled(self, value: Value, target: Slot) -> None:
+    def _note_filled(self, chain: Chain, target: Slot) -> None:
         """Reading what was only filled with a number is a constant."""
-        plain = target.buffer.kind == "own" and value.primitive == "constant"
-        if plain and math.prod(target.shape) * target.dtype.itemsize == target.buffer.nbytes:
-            self.filled[target.buffer.index] = value.operands[0]
+        number = chain.number_at(chain.held[chain.key(target)])
+        size = math.prod(target.shape) * target.dtype.itemsize
+        if number is not None and target.buffer.kind == "own" and size == target.buffer.nbytes:
+            self.filled[target.buffer.index] = number
 
     def _join(self, chain: Chain, put: Any) -> None:
         """Put a chain's only instruction into an earlier chain, or the chain behind all groups."""
@@ -127,11 +129,45 @@ class Fusing:
                 and not group.conflicts(chain.reads, chain.writes, same=True)
                 and len(group.steps) + len(chain.steps) <= _MOST_STEPS
             ):
+                group.filled = self.filled
                 put(group)
                 return
             if group.conflicts(chain.reads, chain.writes):
                 break
         self.groups.append(chain)
+
+    # ---- parts put together
+
+    def _joined(self, instruction: Instruction) -> bool:
+        """`cat` and `stack` are copies into parts of the result."""
+        name, result = instruction.op.rpartition(".")[2], instruction.results[0]
+        if name not in ("cat", "stack", "concatenate") or instruction.target or result is None:
+            return False
+        parts, *rest = instruction.operands
+        axis = rest[0] if rest else instruction.keywords.get("dim", 0)
+        if not isinstance(parts, (list, tuple)) or type(axis) is not int or len(rest) > 1:
+            return False
+        if any(type(x) is not Slot or x.dtype not in REALS for x in parts):
+            return False
+        axis %= len(result.shape)
+        offset, stride = result.offset, result.strides[axis]
+        copies = []
+        for part in parts:
+            shape, strides = result.shape, result.strides
+            if name == "stack":
+                shape, strides = (
+                    shape[:axis] + shape[axis + 1 :],
+                    strides[:axis] + strides[axis + 1 :],
+                )
+            else:
+                shape = (*shape[:axis], *part.shape[axis : axis + 1], *shape[axis + 1 :])
+            if part.shape != shape or part.dtype != result.dtype:
+                return False
+            place = Slot(len(self.program.slots), result.buffer, offset, shape, strides, part.dtype)
+            self.program.slots.append(place)
+            copies.append(Instruction("array.copy", (part,), {}, (place,)))
+            offset += stride * (1 if name == "stack" else shape[axis])
+        return all([self._elementwise(copy) for copy in copies])
 
     # ---- sums
 
@@ -273,6 +309,8 @@ def _expression(instruction: Instruction) -> tuple[Expression, list[Slot]]:
 
     def operand(value: object) -> object:
         if isinstance(value, Slot):
+            if value.buffer.value is not None and not value.shape:
+                return value.buffer.value.reshape(-1)[0]  # a number with a dtype
             slots.append(value)
             return Operand(value.dtype)
         if any(slots_in(value)):

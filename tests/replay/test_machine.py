@@ -123,7 +123,7 @@ def arrays(draw, shape, dtype):
     values = np.resize(np.array(few), size) * np.linspace(1, 2, size)
     values = values.astype(dtype).reshape(own)
     layout = draw(st.sampled_from(["C", "F", "sliced", "reversed", "expanded"]))
-    if layout == "F":
+    if layout == "F" and own:
         return np.asfortranarray(values)
     if layout == "sliced":
         return np.repeat(values, 2, -1)[..., ::2] if own else values

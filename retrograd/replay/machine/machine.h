@@ -40,7 +40,9 @@ typedef struct {
     X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum) X(fmax) X(fmin) X(less) X(less_equal) X(greater)  \
     X(greater_equal) X(equal) X(not_equal) X(logical_and) X(logical_or) X(logical_xor) X(copysign) X(power)          \
     X(arctan2) X(hypot) X(fmod)
-#define TERNARY_PRIMITIVES(X) X(where)
+/* Two at once: x o y, and that o z (z - that, where it says "from"). */
+#define PAIRS_OF(X, first) X(first##_add) X(first##_subtract) X(first##_multiply) X(first##_from)
+#define TERNARY_PRIMITIVES(X) X(where) PAIRS_OF(X, add) PAIRS_OF(X, subtract) PAIRS_OF(X, multiply)
 
 #define ENUMERATED(name) PRIMITIVE_##name,
 enum {

@@ -107,4 +107,37 @@ DEFINE(logical_or, (V)((IV)x | (IV)y))
 DEFINE(logical_xor, (V)((IV)x ^ (IV)y))
 DEFINE(copysign, (V)(((UV)x & ~(UV)NAMED(all)((REAL)-0.0)) | ((UV)y & (UV)NAMED(all)((REAL)-0.0))))
 #undef DEFINE
+
+/* ---- two functions of two at once ---------------------------------------------------------------------------- */
+
+/* The first result is rounded before the second begins, as NumPy does it: the compiler may not join the two. */
+#ifdef HAS_BUILDS_FOR_X86
+#define ROUNDED(value) __asm__("" : "+x"(value))
+#else
+#define ROUNDED(value) (void)(value)
+#endif
+#define DEFINE(name, first, second)          \
+    INLINE V NAMED(do_##name)(V x, V y, V z) \
+    {                                        \
+        V w = first;                         \
+        ROUNDED(w);                          \
+        return second;                       \
+    }
+#define DEFINE_ALL(name, first)                \
+    DEFINE(name##_add, first, w + z)           \
+    DEFINE(name##_subtract, first, w - z)      \
+    DEFINE(name##_multiply, first, w *z)       \
+    DEFINE(name##_from, first, z - w)
+DEFINE_ALL(add, x + y)
+DEFINE_ALL(subtract, x - y)
+DEFINE_ALL(multiply, x *y)
+#undef DEFINE_ALL
+#undef DEFINE
+#undef ROUNDED
+
+INLINE V
+NAMED(do_where)(V x, V y, V z)
+{
+    return NAMED(choose)((IV)x, y, z);
+}
 #undef LARGEST

@@ -132,8 +132,15 @@ NAMED(store_block)(const Chain *chain, const Place *place, char *base, ptrdiff_t
     base += place->offset;
     FOR_STRETCHES(chain, start, count, place->strides, {
         char *to = base + where;
-        for (ptrdiff_t k = 0; k < run; k++) {
-            NAMED(write)(to + k * step, from[(at + k) * each], kind);
+        if (kind == AS_REAL && step == sizeof(REAL) && each == 1) {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                ((REAL *)to)[k] = from[at + k];
+            }
+        }
+        else {
+            for (ptrdiff_t k = 0; k < run; k++) {
+                NAMED(write)(to + k * step, from[(at + k) * each], kind);
+            }
         }
     });
 }
@@ -214,6 +221,13 @@ NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each,
         }                                                                            \
         break;
 
+#define THREE(name)                                                                                           \
+    case PRIMITIVE_##name:                                                                                    \
+        for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b, c += step_c) {             \
+            NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a), NAMED(load)(b), NAMED(load)(c)));          \
+        }                                                                                                     \
+        break;
+
 /* One primitive on a block of `count` elements, `length` with what fills the last vector. */
 static void
 NAMED(compute)(const Step *step, REAL **registers, REAL *to, ptrdiff_t count, ptrdiff_t length)
@@ -280,11 +294,7 @@ NAMED(compute)(const Step *step, REAL **registers, REAL *to, ptrdiff_t count, pt
         TWO_BY_LIBM(arctan2, atan2)
         TWO_BY_LIBM(hypot, hypot)
         TWO_BY_LIBM(fmod, fmod)
-    case PRIMITIVE_where:
-        for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b, c += step_c) {
-            NAMED(store)(to + at, NAMED(choose)((IV)NAMED(load)(a), NAMED(load)(b), NAMED(load)(c)));
-        }
-        break;
+        TERNARY_PRIMITIVES(THREE)
     }
 }
 
@@ -292,6 +302,7 @@ NAMED(compute)(const Step *step, REAL **registers, REAL *to, ptrdiff_t count, pt
 #undef ONE_BY_LIBM
 #undef TWO
 #undef TWO_BY_LIBM
+#undef THREE
 
 /* What has the same value everywhere is computed once, in all lanes of one vector. */
 static void
