@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,7 +73,7 @@ class Recorder:
     ...     recorder.adopt(weight)
     ...     (weight * 3).sum().backward()
     >>> [instruction.op for instruction in recorder.tape.instructions]
-    ['mul', '_sum_all', 'xp.ones_like', 'expand', 'mul']
+    ['mul', '_sum_all', 'xp.filled', 'xp.filled', 'mul']
     >>> weight.grad
     tensor([3., 3.])
     """
@@ -92,13 +92,16 @@ class Recorder:
             self.tape.refuse("a function transform or another recording is running")
             return self
         self._active = True
+        self._collections = _collections()
+        self._collecting = gc.isenabled()
+        gc.disable()  # what is made meanwhile stays in the youngest generation, where `stop` looks
         running.append(self.tape)
         self._resume()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._active:
-            self.stop()
+        self.stop()
+        if running and running[0] is self.tape:
             running.clear()
             _one_at_a_time.release()
 
@@ -106,7 +109,10 @@ class Recorder:
         """Record no more: every tensor gets its real array back."""
         if self._active:
             self._pause()
-            restore()
+            restore(taken.tensor for taken in self.adopted.values())
+            restore(gc.get_objects(0 if self._collections == _collections() else None))
+            if self._collecting:
+                gc.enable()
             self._active = False
 
     def _resume(self) -> None:
@@ -207,8 +213,10 @@ class Recorder:
                 done.writes.append((taken, version - taken.version))
             if grad is not taken.grad and taken.owner is None:
                 done.grads.append((taken, grad))
-            if tensor._grad_fn is not None or tensor._requires_grad is not taken.required:
-                self.refuse("a tensor from outside of the step gets a history, or another flag")
+            array: Any = tensor._array
+            moved = type(array) is not Recorded or array.held is not taken.held
+            if moved or tensor._grad_fn is not None or tensor._requires_grad is not taken.required:
+                self.refuse("a tensor from outside gets a history, a flag, or another layout")
             taken.version, taken.grad = version, grad
         self.done.append(done)
         self._start = done.stop
@@ -307,17 +315,18 @@ def tensors_in(value: object) -> Iterator[Tensor]:
         yield from tensors_in(list(value.values()))
 
 
-def restore() -> None:
-    """Give all tensors and nodes that hold recorded arrays the arrays inside.
+def _collections() -> int:
+    return sum(generation["collections"] for generation in gc.get_stats())
 
-    Nothing depends on it but speed: recorded arrays compute on.
-    """
-    for found in gc.get_objects():
+
+def restore(objects: Iterable[object]) -> None:
+    """Give tensors and nodes that hold recorded arrays the arrays inside."""
+    for found in objects:
         if isinstance(found, Tensor):
             array: Any = getattr(found, "_array", None)
             if type(array) is Recorded:
                 found._array = array.held
         elif isinstance(found, Node):
             saved = getattr(found, "saved", ())
-            if any(type(x) is Recorded for x in saved):
-                found.saved = tuple(x.held if type(x) is Recorded else x for x in saved)
+            if any([type(x) is Recorded for x in saved]):
+                found.saved = tuple([x.held if type(x) is Recorded else x for x in saved])
