@@ -10,23 +10,25 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.replay.binding import MISS, Plan, Reading, Unbindable
-from retrograd.replay.recorder import Recorder, plain
+from retrograd.replay.binding import MISS, Plan, Unbindable
+from retrograd.replay.reading import Readings
+from retrograd.replay.recorder import Recorder
+from retrograd.replay.recording import current
 
-Reader = Callable[[Callable[..., Any], Any, Any, Recorder], Reading]
-_TRIES = 6  # recordings that were refused, or differed from the one before
+Reader = Callable[[Callable[..., Any], Any, Any, Recorder], Any]
+_PATIENCE = 6  # with recordings that differ from the one before; refusals count as three
 _PLANS = 8
 
 
 class Replay:
     """A step that is recorded twice and then run from its plan; made by `replay`."""
 
-    def __init__(self, step: Callable[..., Any], reader: Reader) -> None:
+    def __init__(self, step: Callable[..., Any], reader: Reader | None = None) -> None:
         functools.update_wrapper(self, step)
         self.step = step
         self.calls = {"replayed": 0, "recorded": 0, "ordinary": 0}
         self.reasons: dict[str, int] = {}
-        self._reader = reader
+        self._reader: Reader = Readings() if reader is None else reader
         self._plans: list[Plan] = []
         self._candidate: Plan | None = None
         self._failures = 0
@@ -37,7 +39,7 @@ class Replay:
             if result is not MISS:
                 self.calls["replayed"] += 1
                 return result
-        if self._failures >= _TRIES or len(self._plans) >= _PLANS:
+        if self._failures >= _PATIENCE or len(self._plans) >= _PLANS or current():
             self.calls["ordinary"] += 1
             return self.step(*args, **kwargs)
         return self._record(args, kwargs)
@@ -55,16 +57,16 @@ class Replay:
                     recorder.refuse(str(reason))
         before, self._candidate = self._candidate, plan
         if recorder.tape.refusal is not None:
-            self._say(recorder.tape.refusal)
+            self._say(recorder.tape.refusal, 3)
         elif before is not None and plan is not None and plan.agrees(before):
             self._plans.insert(0, plan)
             self._candidate = None
         elif before is not None:
-            self._say("two recordings of the step differ")
-        return plain(reading.result)
+            self._say("two recordings of the step differ", 1)
+        return reading.result
 
-    def _say(self, reason: str) -> None:
-        self._failures += 1
+    def _say(self, reason: str, weight: int) -> None:
+        self._failures += weight
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
     def explain(self) -> str:

@@ -7,21 +7,19 @@ checks first, and answers `MISS` before anything is changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from types import FunctionType
 from typing import Any, Protocol
 
-from retrograd import dtypes
 from retrograd.backend.arrays import Array
 from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.node import Node, dressed
-from retrograd.engine.state import HOT, STATE
 from retrograd.replay.assembly import MachineExecutor
 from retrograd.replay.chains import machine
 from retrograd.replay.execute import PythonExecutor
 from retrograd.replay.program import Buffer, Executor, Instruction, Program, Slot
-from retrograd.replay.recorder import Adopted, Done, Outside, Read, Recorder
-from retrograd.replay.recording import Recorded, bounds, flat
+from retrograd.replay.reading.effects import Nest, Outside, rebuilt
+from retrograd.replay.recorder import Adopted, Done, Read, Recorder
+from retrograd.replay.recording import Recorded, flat
 from retrograd.tensor import Tensor, VersionCell, cell_of, meta_of, wrap
 
 MISS: Any = object()
@@ -32,7 +30,7 @@ EXECUTORS: list[type[Executor]] = [PythonExecutor, *([] if machine is None else 
 class Reading(Protocol):
     """What came out of reading a step once."""
 
-    result: Any  # what the function returned
+    leaving: Any  # what the function returned, in the form of `reading.effects`
     effects: Sequence[tuple[Callable[..., object], tuple[object, ...]]]  # done at each replay
     check: Callable[..., Sequence[Tensor] | None]  # (args, kwargs) -> tensors by place, or None
 
@@ -83,12 +81,6 @@ def expect(tensor: Any, slot: Slot) -> Any:
     return tensor
 
 
-def are_apart(*arrays: Array) -> bool:
-    """Whether no two arrays share memory."""
-    regions = sorted(bounds(array)[:2] for array in arrays)
-    return all(first[1] <= second[0] for first, second in pairwise(regions))
-
-
 # ------------------------------------------------------------------------------- the plan
 
 
@@ -101,9 +93,8 @@ class Plan:
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder = recorder
         self.names: dict[str, Any] = {
-            "MISS": MISS, "HOT": HOT, "STATE": STATE, "made": made, "cell_at": cell_at,
-            "wrote": wrote, "is_like": is_like, "expect": expect, "are_apart": are_apart,
-            "default_dtype": dtypes.get_default_dtype, "check": reading.check,
+            "MISS": MISS, "made": made, "cell_at": cell_at, "wrote": wrote, "is_like": is_like,
+            "expect": expect, "rebuilt": rebuilt, "check": reading.check,
         }  # fmt: skip
         self.programs: list[Program] = []
         self._lines: list[str] = []
@@ -117,13 +108,14 @@ class Plan:
                 if slot is not None:
                     self._anchors.setdefault(slot.buffer.index, (number, slot))
         for taken in recorder.adopted.values():
-            self._bound.setdefault(taken.slot.buffer.index, taken)
+            first = self._bound.setdefault(taken.slot.buffer.index, taken)
+            first.shared = first is not taken
         self._guards()
         for done in recorder.done:
             self._call(done) if done.call is not None else self._after(done)
         for function, args in reading.effects:
             self._lines.append(f"{self.constant(function)}(*{self.express(tuple(args))})")
-        self._lines.append(f"return {self.express(reading.result)}")
+        self._lines.append(f"return {self.express(reading.leaving)}")
         for done in recorder.done:
             if done.call is None:
                 self._segment(done)
@@ -157,43 +149,24 @@ class Plan:
     # ---- guards
 
     def _guards(self) -> None:
-        put = self._lines.append
-        put("if HOT['UNUSUAL']: return MISS")
-        put("found = check(args, kwargs)")
-        dtype = self.constant(dtypes.get_default_dtype())
-        modes = f"STATE.grad_enabled is not {STATE.grad_enabled} or default_dtype() is not {dtype}"
-        put(f"if found is None or {modes}: return MISS")
+        """What `check` does not look at: gradients, and where memory lies that tensors share."""
+        self._lines += ["found = check(args, kwargs)", "if found is None: return MISS"]
         for taken in self.recorder.adopted.values():
             if taken.owner is None and (taken.place is None or taken.place >= 0):
-                put(f"if {' or '.join(self._tests(taken))}: return MISS")
-        written = {x.target.buffer.index for x in self.recorder.tape.instructions if x.target}
-        inputs = [x for x in self._bound.values() if x.place is None or x.place >= 0]
-        loose = [x for x in inputs if x.place is not None]
-        if any(x.slot.buffer.index in written for x in loose):
-            checked = inputs
-        else:
-            checked = [x for x in inputs if x in loose or x.slot.buffer.index in written]
-        if loose and len(checked) > len(loose):
-            arrays = [f"{self.outside(x)}._array" for x in checked if x.owner is None]
-            put(f"if not are_apart({', '.join(arrays)}): return MISS")
+                tests = self._grad_tests(taken) if taken.required else []
+                if self._bound[taken.slot.buffer.index] is not taken or taken.shared:
+                    held = self.constant(taken.held, "a")
+                    tests.append(f"{self.outside(taken)}._array is not {held}")
+                if tests:
+                    self._lines.append(f"if {' or '.join(tests)}: return MISS")
 
-    def _tests(self, taken: Adopted) -> list[str]:
-        """What must not be so of a tensor from outside."""
-        name = self.outside(taken)
-        if taken.place is None:
-            tests = [f"{name}._array is not {self.constant(taken.held, 'a')}"]
-        else:
-            tests = [f"not is_like({name}, {self.constant(taken.slot, 'l')})"]
-        tests.append(f"{name}._requires_grad is not {taken.required}")
-        if not taken.required:
-            return tests
-        meta = f"{name}._meta"
-        if taken.place is None:
-            meta = self.constant(meta_of(taken.tensor), "m")
-        else:
-            tests.append(f"{meta} is None")
-        tests.append(f"{meta}.hooks or {meta}.post_accumulate_hooks")
+    def _grad_tests(self, taken: Adopted) -> list[str]:
+        """What must not be so of the gradient of a leaf."""
         before = next((x for x in self.recorder.adopted.values() if x.owner is taken), None)
+        meta = f"{self.outside(taken)}._meta"
+        tests = [f"{meta} is None"]
+        if taken.place is None:
+            meta, tests = self.constant(meta_of(taken.tensor), "m"), []
         if self._is_reset(taken, before):
             return tests
         if taken.first_grad is None:
@@ -238,14 +211,19 @@ class Plan:
             return self._tensor(value)
         kind = type(value)
         if kind is Read:
+            if value.slot is None:
+                raise Unbindable("a number leaves the step that was read from a tensor outside")
             return f"{self.slot(value.slot)}.{value.name}()"
+        if kind is Nest:
+            return f"rebuilt({self.constant(value.kind)}, {self.express(value.parts)})"
         if kind is Outside:
             return self.constant(value.value)
         if kind is tuple or kind is list:
             inside = "".join([f"{self.express(item)}, " for item in value])
             return f"({inside})" if kind is tuple else f"[{inside}]"
         if kind is dict:
-            return "{" + "".join([f"{k!r}: {self.express(x)}, " for k, x in value.items()]) + "}"
+            pairs = [f"{self.express(k)}: {self.express(x)}, " for k, x in value.items()]
+            return "{" + "".join(pairs) + "}"
         return repr(value) if kind in (bool, int, str, type(None)) else self.constant(value)
 
     def _tensor(self, tensor: Tensor) -> str:

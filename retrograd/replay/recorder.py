@@ -14,6 +14,7 @@ from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import Node
 from retrograd.engine.state import TRANSFORMS, count_unusual
 from retrograd.replay.program import Slot
+from retrograd.replay.reading.effects import Nest, Outside, rebuilt
 from retrograd.replay.recording import RECORDING, Recorded, Tape, position, running
 from retrograd.tensor import Tensor
 
@@ -21,18 +22,11 @@ _one_at_a_time = threading.Lock()
 
 
 @dataclass(slots=True, eq=False)
-class Outside:
-    """An object that was there before the step, to be used as it is and not built anew."""
-
-    value: object
-
-
-@dataclass(slots=True, eq=False)
 class Read:
     """A number that the step reads from a tensor, to be returned or stored and nothing else."""
 
     value: object
-    slot: Slot
+    slot: Slot | None
     name: str  # the method that reads it
 
 
@@ -49,6 +43,7 @@ class Adopted:
     first_grad: Tensor | None  # its `.grad` when it was adopted
     grad: Tensor | None  # the same at the beginning of a segment
     version: int  # likewise
+    shared: bool = False  # another one lies in its memory
 
 
 @dataclass(slots=True, eq=False)
@@ -171,12 +166,11 @@ class Recorder:
             self.stop()
         return found
 
-    def item(self, tensor: Tensor, name: str = "item") -> Any:
-        """A number that is read from a tensor of the step, as a `Read`; the number if refused."""
+    def item(self, tensor: Tensor, name: str = "item") -> Read:
+        """A number that is read from a tensor of the step."""
         array: Any = tensor._array
-        if self.tape.refusal is None and type(array) is Recorded and array.slot is not None:
-            return Read(getattr(array.held, name)(), array.slot, name)
-        return getattr(tensor, name)()
+        slot = array.slot if type(array) is Recorded and self.tape.refusal is None else None
+        return Read(getattr(tensor if slot is None else array.held, name)(), slot, name)
 
     def call(self, function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Do something for real, between two stretches of instructions."""
@@ -276,9 +270,11 @@ def _grad(tensor: Tensor) -> Tensor | None:
     return None if tensor._meta is None else tensor._meta.grad
 
 
-def _without_grad(function: Any, set_to_none: object = True, *_: object, **__: object) -> list[Any]:
+def _without_grad(function: Any, first: object = True, *rest: object, **named: object) -> list[Any]:
     """The tensors that have no `.grad` after a call, whatever they had before."""
-    if getattr(function, "__name__", "") != "zero_grad" or not set_to_none:
+    if function is setattr and rest == ("grad", None):
+        return [first]
+    if getattr(function, "__name__", "") != "zero_grad" or not named.get("set_to_none", first):
         return []
     owner = function.__self__
     if hasattr(owner, "param_groups"):
@@ -301,6 +297,8 @@ def plain(value: Any) -> Any:
         return type(value)(map(plain, value))
     if type(value) is dict:
         return {name: plain(item) for name, item in value.items()}
+    if type(value) is Nest:
+        return rebuilt(value.kind, plain(value.parts))
     return value.value if type(value) in (Read, Outside) else value
 
 

@@ -1,6 +1,6 @@
 """Every op's samples, recorded and run again on other numbers: results and gradients as ordinary.
 
-A kernel that wrote into its operands, drew in a way of its own or gave other shapes would show here.
+A kernel that writes into its operands or draws in a way of its own would show here.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def recorded(step):
         for tensor in (*step.tensors, *(step.starts or ())):
             recorder.adopt(tensor)
         try:
-            step.result = recorder.leaf(step.run)
+            step.leaving = recorder.leaf(step.run)
             if recorder.tape.refusal is None:
                 recorder.close_segment()
-                return Plan(recorder, step), step.result
+                return Plan(recorder, step), step.leaving
         except Unbindable as reason:
             recorder.refuse(str(reason))
-    return recorder.tape.refusal, step.result
+    return recorder.tape.refusal, step.leaving
 
 
 def agree(ours, theirs):

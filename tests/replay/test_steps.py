@@ -464,4 +464,6 @@ def test_guards():
     with torch.autograd.forward_ad.dual_level():
         assert replays(x) == 0
     model[0].weight.data = torch.randn(5, 6)
+    assert replays(x) == 1  # the plan takes what the tensor has
+    model[0].weight.data = torch.randn(6, 5).t()
     assert replays(x) == 0
