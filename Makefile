@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PACKAGE := pyproject.toml setup.py $(wildcard \
-	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/rows/*.[ch] retrograd/core/*.[ch])
+	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/*/*.[ch] retrograd/core/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1

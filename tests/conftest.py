@@ -48,10 +48,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if re.search(r"\bnot\s+torch\b", config.option.markexpr or ""):
         sys.meta_path.insert(0, NoTorch())
     if config.option.build:
-        from retrograd.backend.cpu_rows import rows
+        from retrograd.backend.cpu_rows import rows, windows
         from retrograd.core import _core
 
-        for part in (_core, rows):
+        for part in (_core, rows, windows):
             part.use_build(config.option.build)
 
 
