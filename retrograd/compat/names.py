@@ -78,7 +78,7 @@ def _place(module: str) -> Any:
 def _summary(value: object) -> str:
     if isinstance(value, property):
         value = value.fget
-    if isinstance(value, (set, frozenset, str, int, tuple)):
+    if value is None or isinstance(value, (set, frozenset, str, int, tuple)):
         return ""  # plain data has the text of its type, which tells nothing
     text: str = getattr(value, "__doc__", None) or ""
     return text.strip().split("\n\n")[0].replace("\n", " ").split("  ")[0].strip()

@@ -414,7 +414,7 @@ def _offered(place: types.ModuleType) -> dict[str, object]:
         value = getattr(place, name, _EMPTY)
         if value is not _EMPTY and _belongs(place, name, value):
             found[name] = value
-    hidden = ("published", "from_table", "on_first_use", "PUBLIC", "Any")
+    hidden = ("published", "from_table", "on_first_use", "PUBLIC", "Any", "annotations")
     public = {n: v for n, v in found.items() if n.isidentifier() and not n.startswith("_")}
     public |= {n: found[n] for n in listed if n in found}
     return {n: v for n, v in public.items() if n not in hidden}

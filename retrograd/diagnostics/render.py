@@ -76,7 +76,7 @@ def display_path(file: str) -> str:
     '<stdin>'
     """
     if file.startswith("<"):
-        return file
+        return "<stdin>" if file.startswith("<stdin-") else file  # 3.13 numbers what is typed
     try:
         relative = os.path.relpath(file)
     except (ValueError, OSError):

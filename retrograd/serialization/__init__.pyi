@@ -5,7 +5,6 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
-from __future__ import _Feature
 from retrograd.serialization.inspection import check_module_version_greater_or_equal as check_module_version_greater_or_equal
 from retrograd.serialization.inspection import get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint
 from retrograd.serialization.inspection import mkdtemp as mkdtemp
@@ -36,4 +35,3 @@ from retrograd.serialization.safe_globals import safe_globals as safe_globals
 from retrograd.serialization.saving import save as save
 
 DEFAULT_PROTOCOL: int
-annotations: _Feature
