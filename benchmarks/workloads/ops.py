@@ -123,3 +123,114 @@ def _cross_entropy(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., An
 def _mse_loss(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
     target = filled(torch, *shape, scale=0.3)
     return lambda x: torch.nn.functional.mse_loss(x, target), [filled(torch, *shape)]
+
+
+def _image(torch: Any, shape: tuple[int, int]) -> Any:
+    """Numbers of that many elements as (sample, channel, height, width)."""
+    side = 8 if shape[1] < 1024 else 32
+    return filled(torch, shape[0] * shape[1] // (16 * side * side), 16, side, side)
+
+
+@single("sum_image")
+def _sum_image(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    return lambda x: x.sum((0, 2, 3)), [_image(torch, shape)]
+
+
+@single("sum_middle")
+def _sum_middle(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    return lambda x: x.sum(1), [filled(torch, shape[0] // 4, 32, shape[1] // 8)]
+
+
+@single("batch_norm")
+def _batch_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    mean, variance = torch.zeros(16), torch.ones(16)
+
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.batch_norm(x, mean, variance, weight, bias, training=True)
+
+    return function, [_image(torch, shape), filled(torch, 16), filled(torch, 16)]
+
+
+@single("batch_norm_eval")
+def _batch_norm_eval(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    mean, variance = torch.zeros(16), torch.ones(16)
+
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.batch_norm(x, mean, variance, weight, bias)
+
+    return function, [_image(torch, shape), filled(torch, 16), filled(torch, 16)]
+
+
+@single("batch_norm_1d")
+def _batch_norm_1d(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.batch_norm(x, None, None, weight, bias, training=True)
+
+    x = filled(torch, shape[1], shape[0]).t().contiguous()
+    return function, [x, filled(torch, shape[1]), filled(torch, shape[1])]
+
+
+@single("embedding")
+def _embedding(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    index = torch.arange(shape[0] * 8) * 7 % 1000
+    return lambda table: torch.nn.functional.embedding(index, table), [
+        filled(torch, 1000, shape[1] // 8)
+    ]
+
+
+@single("gather")
+def _gather(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1] // 2) * 3) % shape[1]
+    return lambda x: x.gather(1, index), [filled(torch, *shape)]
+
+
+@single("index_select")
+def _index_select(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    index = torch.arange(shape[0]) * 3 % shape[0]
+    return lambda x: x.index_select(0, index), [filled(torch, *shape)]
+
+
+@single("index_add")
+def _index_add(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    index = torch.arange(shape[0]) * 3 % 16
+    return lambda x, y: x.index_add(0, index, y), [
+        filled(torch, 16, shape[1]),
+        filled(torch, *shape),
+    ]
+
+
+@single("scatter_add")
+def _scatter_add(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1]) * 3) % shape[1]
+    return lambda x, y: x.scatter_add(1, index, y), [filled(torch, *shape), filled(torch, *shape)]
+
+
+@single("cat")
+def _cat(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    return lambda x, y: torch.cat([x, y], 1), [filled(torch, *shape), filled(torch, *shape)]
+
+
+_elementwise("max_last", lambda torch: lambda x: x.max(-1)[0])
+_elementwise("amax_last", lambda torch: lambda x: x.amax(-1))
+_elementwise("cumsum", lambda torch: lambda x: x.cumsum(-1))
+_elementwise("var_last", lambda torch: lambda x: x.var(-1))
+_elementwise("std_rows", lambda torch: lambda x: x.std(0))
+_elementwise("mean", lambda torch: torch.mean)
+_elementwise("sub_mean", lambda torch: lambda x: x - x.mean(-1, keepdim=True))
+_elementwise("leaky_relu", lambda torch: torch.nn.functional.leaky_relu)
+_elementwise("logsumexp", lambda torch: lambda x: x.logsumexp(-1))
+_elementwise("norm", lambda torch: lambda x: x.norm())
+
+
+@single("clip_grad_norm")
+def _clip_grad_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    parameters = [filled(torch, *shape) for _ in range(4)]
+    for parameter in parameters:
+        parameter.grad = filled(torch, *shape, scale=1e-6)
+    clip = torch.nn.utils.clip_grad_norm_
+
+    def function(x: Any) -> Any:
+        clip(parameters, 1.0)
+        return x
+
+    return function, [filled(torch, 1)]

@@ -23,7 +23,7 @@ _multiply_reduce: Any = np.multiply.reduce
 # NumPy's functions of these names spend most of a small call on their way to the ufunc.
 
 
-def _sum(
+def sum(
     a: Array, axis: object = None, dtype: object = None, out: object = None, keepdims: bool = False
 ) -> Any:
     return _add_reduce(a, axis, dtype, out, keepdims)
@@ -120,7 +120,7 @@ CPU = register(
         np,
         {name: getattr(kernels, name) for name in _COMPILED}
         | {
-            "sum": _sum,
+            "sum": sum,
             "max": _max,
             "min": _min,
             "prod": _prod,

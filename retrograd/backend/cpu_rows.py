@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from retrograd.backend import cpu, cpu_masking
 from retrograd.backend.arrays import Array
 from retrograd.backend.cpu import CPU
 from retrograd.backend.device import KERNELS, Kernel
@@ -40,6 +41,7 @@ def _found(name: str) -> Any:
     return module
 
 
+_SHORT = 1024  # elements: so few have NumPy's bits
 rows = _found("rows")
 windows = _found("windows")
 
@@ -74,5 +76,17 @@ def _expit(x: Array) -> Array:
     return special_logistic.expit(CPU.xp, x) if found is None else found
 
 
+def _not_below_zero(x: Array) -> Array:
+    found: Array | None = rows.relu(x) if x.size > _SHORT else None
+    return cpu_masking.not_below_zero(x) if found is None else found
+
+
+def _sum(
+    a: Array, axis: object = None, dtype: object = None, out: object = None, keepdims: bool = False
+) -> Any:
+    found = rows.sum_over(a, axis, keepdims, False) if dtype is None and out is None else None
+    return cpu.sum(a, axis, dtype, out, keepdims) if found is None else found
+
+
 if rows is not None:
-    CPU.xp.__dict__["expit"] = _expit
+    CPU.xp.__dict__.update(expit=_expit, not_below_zero=_not_below_zero, sum=_sum)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import partial
 from typing import Any
 
 from retrograd import core, dtypes, samples
 from retrograd.backend import backend_of
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
@@ -83,6 +85,13 @@ def _add_small(xp: Namespace, input: Array, axis: int, keepdims: bool) -> Array 
     return xp.sum_to(input, after)
 
 
+def _over_rows(
+    mean: bool, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array | None:
+    found: Array | None = rows.sum_over(input, dim, keepdim, mean) if dtype is None else None
+    return found
+
+
 def check_keepdim(function: str, dim: object, keepdim: object) -> None:
     """``x.sum(0, 1)`` is a mistake for ``x.sum((0, 1))``: keepdim must be a bool."""
     if keepdim is not False and keepdim is not True and type(keepdim) is not dtypes.B8.type:
@@ -143,6 +152,9 @@ def sum(
     """Sum along dimensions."""
     axes = wrap_dims(dim, input.ndim)
     return cast_total(add_along(xp, cast_summands(input, dtype), axes, keepdim), dtype)
+
+
+compiled_first("sum", partial(_over_rows, False), short=True)
 
 
 def _sum_samples() -> list[Sample]:
@@ -345,6 +357,9 @@ def mean(
     axes = wrap_dims(dim, input.ndim)
     total = add_along(xp, cast_summands(input, dtype), axes, keepdim)
     return cast_total(xp.divide(total, count_along(input.shape, dim)), dtype)
+
+
+compiled_first("mean", partial(_over_rows, True), short=True)
 
 
 def _mean_samples() -> list[Sample]:

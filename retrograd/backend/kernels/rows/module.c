@@ -5,34 +5,16 @@
  * taken, by a copy where it must be; elementwise the arrays have to be dense and alike. Everything is checked here,
  * before a loop touches memory.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#define IMPORTS_NUMPY
+#include "arrays.h"
 
 #include "../builds.h"
 #include "../sources.h"
-#include "../threads.h"
-#include "rows.h"
 
-#define ARRAY(object) ((PyArrayObject *)(object))
-#define LONG_WORK 8192 /* elements: from here on other threads may run meanwhile */
-
-static const RowLoops *loops;
-static const ThreadPool *pool;
+const RowLoops *row_loops;
+const ThreadPool *row_pool;
 
 /* ---- what comes in ------------------------------------------------------------------------------------------ */
-
-/* 0 for an array of float32, 1 of float64, -1 for anything else. */
-static int
-type_number(PyObject *object)
-{
-    if (!PyArray_CheckExact(object) || !PyArray_ISNOTSWAPPED(ARRAY(object))) {
-        return -1;
-    }
-    const int type = PyArray_TYPE(ARRAY(object));
-    return type == NPY_FLOAT32 ? 0 : type == NPY_FLOAT64 ? 1 : -1;
-}
 
 static int
 are_same_shape(PyObject *a, PyObject *b)
@@ -70,24 +52,6 @@ new_like(PyObject *array)
     const int in_columns = !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_IS_F_CONTIGUOUS(ARRAY(array));
     return PyArray_EMPTY(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)), PyArray_TYPE(ARRAY(array)), in_columns);
 }
-
-static int
-has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name)
-{
-    if (count != wanted) {
-        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd were given", name, wanted, count);
-    }
-    return count == wanted;
-}
-
-#define WITHOUT_LOCK(size, work)                                                    \
-    do {                                                                            \
-        PyThreadState *released = (size) >= LONG_WORK ? PyEval_SaveThread() : NULL; \
-        work;                                                                       \
-        if (released != NULL) {                                                     \
-            PyEval_RestoreThread(released);                                         \
-        }                                                                           \
-    } while (0)
 
 /* ---- in several threads ------------------------------------------------------------------------------------- */
 
@@ -133,7 +97,7 @@ spread(Spread *whole, PyObject *input, PyObject *other, PyObject *result, npy_in
     whole->length = length;
     whole->item = PyArray_ITEMSIZE(ARRAY(input));
     const npy_intp grain = length == 0 ? 1 : (THREAD_GRAIN / 4 + length - 1) / length; /* an exponential takes longer than a sum */
-    WITHOUT_LOCK(count * length, in_threads(pool, do_spread, whole, count, grain));
+    WITHOUT_LOCK(count * length, in_threads(row_pool, do_spread, whole, count, grain));
 }
 
 /* ---- softmax ------------------------------------------------------------------------------------------------ */
@@ -304,7 +268,7 @@ rows_layer_norm(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
         work.result = PyArray_DATA(ARRAY(result));
         work.mean = PyArray_DATA(ARRAY(mean));
         work.inverse = PyArray_DATA(ARRAY(inverse));
-        WITHOUT_LOCK(work.rows * work.columns, loops->layer_norm[number](&work));
+        WITHOUT_LOCK(work.rows * work.columns, row_loops->layer_norm[number](&work));
         all = PyTuple_Pack(3, result, mean, inverse);
     }
     Py_XDECREF(input);
@@ -348,7 +312,7 @@ run_norm_gradients(NormWork *work, PyObject *gradient, PyObject *input, PyObject
         work->of_weight = data_of(of_weight);
         work->of_bias = data_of(of_bias);
         work->scratch = PyArray_DATA(ARRAY(scratch));
-        WITHOUT_LOCK(work->rows * work->columns, loops->layer_norm_gradients[number](work));
+        WITHOUT_LOCK(work->rows * work->columns, row_loops->layer_norm_gradients[number](work));
         all = PyTuple_Pack(3, of_input, of_weight, of_bias);
     }
     Py_XDECREF(of_input);
@@ -426,12 +390,12 @@ rows_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 static PyObject *
 rows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
 {
-    const void *builds[MOST_BUILDS], *before = loops;
+    const void *builds[MOST_BUILDS], *before = row_loops;
     const RowLoops *found = build_named(wanted, builds, usable_builds(builds));
     if (found == NULL) {
         return NULL;
     }
-    loops = found;
+    row_loops = found;
     return PyUnicode_FromString(name_of_build(before));
 }
 
@@ -440,7 +404,7 @@ rows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
 #define FUNCTION(name, run)                                                                                       \
     static PyObject *rows_##name(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)       \
     {                                                                                                             \
-        return run(loops->name, arguments, count, #name);                                                         \
+        return run(row_loops->name, arguments, count, #name);                                                         \
     }
 
 FUNCTION(softmax, run_rows)
@@ -449,6 +413,7 @@ FUNCTION(softmax_gradient, run_row_pairs)
 FUNCTION(log_softmax_gradient, run_row_pairs)
 FUNCTION(sigmoid, run_map)
 FUNCTION(silu, run_map)
+FUNCTION(relu, run_map)
 FUNCTION(gelu, run_map)
 FUNCTION(gelu_tanh, run_map)
 FUNCTION(silu_gradient, run_pair)
@@ -464,6 +429,7 @@ static PyMethodDef methods[] = {
     METHOD(log_softmax_gradient, "log_softmax_gradient(grad, output, dim)"),
     METHOD(sigmoid, "sigmoid(input)"),
     METHOD(silu, "silu(input)"),
+    METHOD(relu, "relu(input): with NumPy's bits"),
     METHOD(gelu, "gelu(input): the form with erf"),
     METHOD(gelu_tanh, "gelu_tanh(input)"),
     METHOD(silu_gradient, "silu_gradient(grad, input)"),
@@ -484,10 +450,14 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__rows(void)
 {
-    pool = find_thread_pool();
+    row_pool = find_thread_pool();
     const void *builds[MOST_BUILDS];
     import_array();
     usable_builds(builds);
-    loops = builds[0];
-    return with_sources(PyModule_Create(&definition));
+    row_loops = builds[0];
+    PyObject *module = with_sources(PyModule_Create(&definition));
+    if (module != NULL && PyModule_AddFunctions(module, sum_methods) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

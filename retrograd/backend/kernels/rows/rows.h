@@ -28,6 +28,10 @@ typedef void (*RowPairsLoop)(const void *gradient, const void *output, void *res
 typedef void (*MapLoop)(const void *input, void *result, ptrdiff_t size);
 typedef void (*PairLoop)(const void *gradient, const void *other, void *result, ptrdiff_t size);
 typedef void (*NormLoop)(const NormWork *work);
+typedef void (*ColumnsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t step);
+
+/* How many columns are added up at a time: their totals stay in the nearest cache. */
+#define COLUMNS_TOGETHER 512
 
 /* One build. The loops come in pairs: of float, of double; NULL: there is none for that type. */
 typedef struct {
@@ -37,6 +41,9 @@ typedef struct {
     MapLoop sigmoid[2], silu[2], gelu[2], gelu_tanh[2];
     PairLoop gelu_gradient[2], gelu_tanh_gradient[2], silu_gradient[2];
     NormLoop layer_norm[2], layer_norm_gradients[2];
+    RowsLoop sum_rows[2];
+    ColumnsLoop sum_columns[2];
+    MapLoop relu[2];
 } RowLoops;
 
 extern const RowLoops rows_portable;

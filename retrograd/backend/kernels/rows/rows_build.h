@@ -23,6 +23,7 @@
 #include "../vectors.h"
 #include "rows_loops.h"
 #include "rows_norm.h"
+#include "rows_sums.h"
 #undef REAL
 #undef BITS
 #undef UNSIGNED_BITS
@@ -41,6 +42,7 @@
 #include "../vectors.h"
 #include "rows_loops.h"
 #include "rows_norm.h"
+#include "rows_sums.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -60,4 +62,7 @@ const RowLoops BUILD = {
     .silu_gradient = PAIR(silu_gradient),
     .layer_norm = PAIR(layer_norm),
     .layer_norm_gradients = PAIR(layer_norm_gradients),
+    .sum_rows = PAIR(sum_rows),
+    .sum_columns = PAIR(sum_columns),
+    .relu = PAIR(relu),
 };

@@ -1,0 +1,61 @@
+/* What the functions of `_rows` ask of arrays, and the build and the threads that they run on. */
+#ifndef RETROGRAD_ROWS_ARRAYS_H
+#define RETROGRAD_ROWS_ARRAYS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL retrograd_rows_arrays
+#ifndef IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "../threads.h"
+#include "rows.h"
+
+#define ARRAY(object) ((PyArrayObject *)(object))
+#define LONG_WORK 8192 /* elements: from here on other threads may run meanwhile */
+
+extern const RowLoops *row_loops; /* the build in use */
+extern const ThreadPool *row_pool;
+
+extern PyMethodDef sum_methods[]; /* sums.c */
+
+/* 0 for an array of float32, 1 of float64, -1 for anything else. */
+static inline int
+type_number(PyObject *object)
+{
+    if (!PyArray_CheckExact(object) || !PyArray_ISNOTSWAPPED(ARRAY(object))) {
+        return -1;
+    }
+    const int type = PyArray_TYPE(ARRAY(object));
+    return type == NPY_FLOAT32 ? 0 : type == NPY_FLOAT64 ? 1 : -1;
+}
+
+/* Whether elements lie row by row, one after the other, each at an address that fits its type. */
+static inline int
+is_plain(PyObject *array)
+{
+    return PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_ISALIGNED(ARRAY(array));
+}
+
+static inline int
+has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name)
+{
+    if (count != wanted) {
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd were given", name, wanted, count);
+    }
+    return count == wanted;
+}
+
+#define WITHOUT_LOCK(size, work)                                                    \
+    do {                                                                            \
+        PyThreadState *released = (size) >= LONG_WORK ? PyEval_SaveThread() : NULL; \
+        work;                                                                       \
+        if (released != NULL) {                                                     \
+            PyEval_RestoreThread(released);                                         \
+        }                                                                           \
+    } while (0)
+
+#endif
