@@ -95,8 +95,49 @@ def _not_here(*arguments: Any) -> Array | None:
     return None
 
 
-draw_uniform = draw_normal = draw_ones = draw_chances = draw_indices = draw_again = _not_here
+draw_uniform = draw_ones = draw_chances = draw_again = _not_here
 draw_integers = draw_order = from_numbers = _not_here
+
+# A few numbers at a time, as for one step of an agent, are made with Python's floats: with arrays
+# it takes several times as long.
+_FEW = 16
+
+
+def _float64s(generator: Any, count: int) -> list[float]:
+    words = generator.random32(2 * count).tolist()
+    return [
+        (words[i] & 0x1FFFFF) * 2.0**-21 + words[i + 1] * 2.0**-53 for i in range(0, 2 * count, 2)
+    ]
+
+
+def draw_normal(generator: Any, shape: Any, dtype: np.dtype[Any], /) -> Array | None:
+    count = math.prod(shape) if type(shape) is tuple else _FEW
+    if count >= _FEW or dtype not in _COMPARED[:2]:
+        return None
+    with generator.lock:
+        numbers: list[float] = []
+        if generator.cached_normal is not None and count:
+            numbers.append(generator.cached_normal)
+            generator.cached_normal = None
+        uniforms = iter(_float64s(generator, 2 * ((count - len(numbers) + 1) // 2)))
+        for turn, tail in zip(uniforms, uniforms, strict=True):
+            radius, angle = math.sqrt(-2.0 * math.log1p(-tail)), 2.0 * math.pi * turn
+            numbers += (radius * math.cos(angle), radius * math.sin(angle))
+        if len(numbers) > count:
+            generator.cached_normal = numbers.pop()
+    return np.array(numbers, dtype).reshape(shape)
+
+
+def draw_indices(generator: Any, rows: Array, /) -> Array | None:
+    if rows.size > _FEW or len(rows) != 1 or rows.dtype not in _COMPARED[:2]:
+        return None
+    weights = rows[0].tolist()
+    if not all([0.0 <= weight < math.inf for weight in weights]) or not any(weights):
+        return None
+    uniforms = _float64s(generator, len(weights))
+    waits = np.array([-math.log1p(-uniform) for uniform in uniforms], rows.dtype)
+    with quiet():
+        return np.asarray((rows / waits).argmax(axis=1)[:, None])
 
 
 def set_threads(count: int, /) -> int:
