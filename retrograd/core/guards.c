@@ -5,7 +5,7 @@
  * asked of the Python functions `same` and `facts`.
  *
  * Most guards look for keys in dictionaries that stay: modules, classes, globals. A dictionary counts its changes (up
- * to CPython 3.13), so those of one that has not changed since they last held are not looked at again.
+ * to CPython 3.12), so those of one that has not changed since they last held are not looked at again.
  */
 #include "core.h"
 
@@ -357,7 +357,7 @@ regions_hold(Guards *self, PyObject **values)
 static inline uint64_t
 version_of(PyObject *dict)
 {
-#if PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX < 0x030D0000 /* later ones do not count what is stored by attribute */
     _Py_COMP_DIAG_PUSH
     _Py_COMP_DIAG_IGNORE_DEPR_DECLS
     return ((PyDictObject *)dict)->ma_version_tag;
