@@ -358,13 +358,20 @@ def distributions():
         model.weight.copy_(torch.arange(12.0).reshape(4, 3) / 10)
         model.bias.zero_()
 
+    generator = torch.Generator()
+
+    def depth(n):
+        return 0 if n == 0 else 1 + depth(n - 1)
+
     def step(x):
+        generator.manual_seed(4)
         torch.manual_seed(5)
         choice = torch.distributions.Categorical(logits=model(x))
         action = choice.sample()
         loss = -choice.log_prob(action) - 0.1 * choice.entropy()
         loss.backward()
-        return loss.detach(), action, torch.rand(2)
+        noise = torch.randn(2, generator=generator)
+        return loss.detach(), action, torch.rand(2), noise, depth(300), choice.probs.detach()
 
     return step, (torch.ones(3),), list(model.parameters())
 

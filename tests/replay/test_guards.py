@@ -476,6 +476,23 @@ def test_a_state_that_is_carried_over_becomes_an_input():
     assert second.check((x,), {}) is None
 
 
+def test_a_pair_of_states_that_is_carried_over_becomes_an_input():
+    network, state = nn.LSTM(2, 3), {"hidden": (torch.zeros(1, 3), torch.zeros(1, 3))}
+    readings = Readings()
+
+    def step(x):
+        output, hidden = network(x, state["hidden"])
+        state["hidden"] = tuple(part.detach() for part in hidden)
+        return output.detach()
+
+    x = torch.ones(4, 2)
+    assert readings(step, (x,), {}).refusal is None
+    reading = readings(step, (x,), {})
+    assert reading.refusal is None
+    found = reading.check((x,), {})
+    assert all(any(value is part for value in found) for part in state["hidden"])
+
+
 def test_a_batch_in_a_global_becomes_an_input():
     batch = torch.ones(2)
     readings = Readings()

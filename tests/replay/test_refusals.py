@@ -225,6 +225,26 @@ def searches(x):
     return x.sum() in [W.sum(), 3]  # here
 
 
+@refused("is compared by its identity")
+def compares_identities(x, batch=(3, [4])):
+    return x * (2 if batch is QUEUE else 3)  # here
+
+
+@refused("elements of a tensor are read .data_ptr")
+def looks_where_it_lies(x):
+    return x * (x.data_ptr() > 0)  # here
+
+
+@refused("_version of a tensor")
+def looks_at_the_version(x):
+    return x * (x._version + 1)  # here
+
+
+@refused("compares it")
+def biggest_number(x):
+    return max(x[0].item(), x[1].item())  # here
+
+
 @refused("a name from outside is deleted|modules are imported once")
 def imports(x):
     import math  # here
@@ -251,7 +271,8 @@ def test_a_refusal_names_its_line(step, words, _more):
     import re
 
     x = torch.tensor([1.0, 3.0])
-    reading = read(step, (x,), {})
+    args = (x,) if step is not compares_identities else (x, [x])
+    reading = read(step, args, {})
     assert reading.refusal is not None
     assert re.search(words, reading.refusal.reason), reading.refusal
     assert reading.refusal.file == __file__

@@ -10,6 +10,7 @@ there on the step just runs.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -38,6 +39,8 @@ __all__ = [
     "read",
     "rebuilt",
 ]
+
+CARRIED = (Tensor, tuple, list, dict)  # what a step may find new at each call, in one place
 
 
 @dataclass(eq=False)
@@ -76,7 +79,7 @@ class Readings:
         if self.last is not None:
             free.update(self.last.free)
             for record in self.last.guards.broken(args, kwargs):
-                if record.test is Test.SAME and isinstance(record.expected, Tensor):
+                if record.test is Test.SAME and isinstance(record.expected, CARRIED):
                     free.add((id(self.last.guards.registers[record.register]), record.key))
         self.last = Reader(recorder or Plainly(), frozenset(free)).read(step, args, kwargs)
         return self.last
@@ -118,7 +121,12 @@ class Reader(Calls):
         if (mode := rare_mode()) is not None:
             self.refuse(f"{mode} is on around the step")
         self._arguments(args, kwargs)
-        result = self.call(step, args, kwargs, self.frame)
+        depth = sys.getrecursionlimit()
+        sys.setrecursionlimit(10 * depth)  # a call that is read takes several calls of Python's
+        try:
+            result = self.call(step, args, kwargs, self.frame)
+        finally:
+            sys.setrecursionlimit(depth)
         form = None
         if self.refusal is None:
             self._look_back(args, kwargs)
@@ -153,9 +161,10 @@ class Reader(Calls):
             line = self.outside.written.get(place) or self.outside.written.get((id(holder), ...))
             if record.test is Test.GRAD or record.key == "UNUSUAL":
                 continue
-            if isinstance(record.expected, Tensor) and line is not None:
-                self.free.add(place)
-                if isinstance(value_at(record.access, holder, record.key), Tensor):
+            if isinstance(record.expected, CARRIED) and record.test is Test.SAME and line:
+                now = value_at(record.access, holder, record.key)
+                if type(now) is type(record.expected):
+                    self.free.add(place)  # a state that is carried over
                     continue
             if line is not None:
                 reason = f"{record.path} is read and changed at each call; keep it outside"

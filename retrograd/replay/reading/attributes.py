@@ -34,6 +34,7 @@ from retrograd.replay.reading.surroundings import (
 from retrograd.tensor import Tensor
 
 # Iterators of Python's own over things that were guarded when the iterator was made.
+_METHODS = (staticmethod, classmethod, MemberDescriptorType)
 _ITERATORS = (zip, enumerate, reversed, map, filter, range, GeneratorType)
 
 
@@ -80,6 +81,8 @@ class Attributes(Base):
                 f"a tensor's {name}",
             )
         kind = getattr(type(tensor), name, None)
+        if name in ("_version", "__array_interface__", "__cuda_array_interface__"):
+            self.refuse(f"{name} of a tensor changes from call to call", frame)
         if kind is None or not isinstance(kind, property):
             return getattr(tensor, name)  # a method, or an attribute of the class
         found = self.leaf(getattr, (tensor, name), {}, frame)
@@ -127,10 +130,10 @@ class Attributes(Base):
 
     def _made_by_library(self, holder: Any, name: str, frame: Frame) -> Any:
         """An attribute of an object that the step made with the library: a layer, a context."""
-        raw = getattr(type(holder), name, None)
-        if isinstance(raw, property):
-            return self.leaf(getattr, (holder, name), {}, frame)
-        return getattr(holder, name)
+        raw = next((vars(base)[name] for base in type(holder).__mro__ if name in vars(base)), None)
+        if not hasattr(raw, "__get__") or callable(raw) or isinstance(raw, _METHODS):
+            return getattr(holder, name)
+        return self.leaf(getattr, (holder, name), {}, frame)
 
     def _of_object(self, holder: Any, name: str, frame: Frame, known: bool) -> Any:
         """An attribute of an instance, looked up as `object.__getattribute__` does."""

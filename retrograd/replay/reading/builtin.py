@@ -101,6 +101,8 @@ class Builtins(Statements):
             return self._through(function, args, kwargs, frame)
         if any(isinstance(part, Tensor) for part in args):
             return self._leaf_of(function, args, kwargs, frame)
+        if function is float and len(args) == 1 and id(args[0]) in self.numbers:
+            return args[0]
         for part in args:
             self._as_plain(part, frame, f"{function.__name__} looks at it")
             if not self._is_simple(part) and function is not nullcontext:

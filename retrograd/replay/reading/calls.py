@@ -63,7 +63,14 @@ CALLED = frozenset(
     clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ manual_seed
     """.split()
 )
-ELEMENTS = frozenset(["tolist", "numpy", "__array__", "__bool__", "__index__", "equal", "allclose"])
+# Methods of tensors that tell elements, or where they lie.
+ELEMENTS = frozenset(
+    """
+    tolist numpy __array__ __bool__ __index__ __complex__ equal allclose is_nonzero is_set_to
+    data_ptr storage untyped_storage storage_offset __dlpack__ __reduce_ex__ __repr__ __str__
+    __format__
+    """.split()
+)
 _BUILTIN = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType)
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 _NEW: Any = object.__new__

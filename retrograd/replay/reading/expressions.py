@@ -157,6 +157,7 @@ class Expressions(Attributes):
         for kind, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node, frame)
             if isinstance(kind, ast.Is | ast.IsNot):
+                self._identity(left, right, frame)
                 result = COMPARE[type(kind)](left, right)
             else:
                 result = self.operate(COMPARE[type(kind)], (left, right), frame, node)
@@ -164,6 +165,14 @@ class Expressions(Attributes):
                 return result
             left = right
         return result
+
+    def _identity(self, left: Any, right: Any, frame: Frame) -> None:
+        """`is` with an argument, which is another object at each call; of tensors memory tells."""
+        for one, other in ((left, right), (right, left)):
+            known = None if isinstance(one, Tensor) else self.outside.source(one)
+            if known is not None and self.outside.guards.registers[known[0]] is None:
+                if not is_plain(other):
+                    self.refuse(f"{known[1]} is compared by its identity", frame)
 
     def operate(self, function: Any, operands: tuple[Any, ...], frame: Frame, node: ast.AST) -> Any:
         """An operator: an op of the recording where a tensor is in it, else plain Python."""

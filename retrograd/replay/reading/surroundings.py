@@ -14,6 +14,7 @@ from retrograd.lifecycle.site import is_library
 from retrograd.nn import module_hooks
 from retrograd.nn.module import Module
 from retrograd.ops.calling.function_modes import STACK
+from retrograd.random.state import Generator
 from retrograd.replay.reading.guards import Access, Guards, Test, facts, is_plain
 from retrograd.tensor import Tensor
 
@@ -252,6 +253,8 @@ class Surroundings:
         known = self._sources.get(id(value))
         if is_plain(value) or isinstance(value, Tensor | ModuleType | type | dtypes.dtype):
             return
+        if isinstance(value, Generator):
+            return  # draws for real at each replay
         if isinstance(value, CONTAINERS):
             self.contents(value)
             for item in list(value.values() if isinstance(value, dict) else value):
