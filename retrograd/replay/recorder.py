@@ -215,6 +215,18 @@ class Recorder:
         self.done.append(done)
         self._start = done.stop
 
+    def question(self, function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """Ask about elements of tensors from outside; no replay does it, so guards must hold."""
+        if not self._active:
+            return function(*args, **(kwargs or {}))
+        swapped = self._real((args, kwargs))
+        self._pause()
+        try:
+            return function(*args, **(kwargs or {}))
+        finally:
+            self._resume()
+            self._recorded_again(swapped)
+
     def _real(self, values: object) -> list[tuple[Tensor, Recorded]]:
         """Give tensors from outside, gradients and arguments of a call their real arrays back."""
         tensors = [taken.tensor for taken in self.adopted.values()]

@@ -290,6 +290,14 @@ def a_gradient_that_is_read():
     return step, (torch.ones(2),), change
 
 
+@case("mask was 0|mask")
+def elements_that_a_layer_looks_at():
+    layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    return lambda x: encoder(x, mask=mask), (torch.ones(2, 3, 4),), mask.zero_
+
+
 @case("default dtype")
 def default_dtype():
     return (

@@ -65,7 +65,8 @@ class Readings:
     """Readings of one step: each knows what the ones before it found to change."""
 
     def __init__(self) -> None:
-        self.last: Reading | None = None
+        self._guards = Guards()
+        self._free: frozenset[Place] = frozenset()
 
     def __call__(
         self,
@@ -75,14 +76,13 @@ class Readings:
         recorder: Recorder | None = None,
     ) -> Reading:
         """Run ``step(*args, **kwargs)`` once, noting what a plan of it must know."""
-        free: set[Place] = set()
-        if self.last is not None:
-            free.update(self.last.free)
-            for record in self.last.guards.broken(args, kwargs):
-                if record.test is Test.SAME and isinstance(record.expected, CARRIED):
-                    free.add((id(self.last.guards.registers[record.register]), record.key))
-        self.last = Reader(recorder or Plainly(), frozenset(free)).read(step, args, kwargs)
-        return self.last
+        free = set(self._free)
+        for record in self._guards.broken(args, kwargs):
+            if record.test is Test.SAME and isinstance(record.expected, CARRIED):
+                free.add((id(self._guards.registers[record.register]), record.key))
+        found = Reader(recorder or Plainly(), frozenset(free)).read(step, args, kwargs)
+        self._guards, self._free = found.guards, found.free
+        return found
 
 
 def read(

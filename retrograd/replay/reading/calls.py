@@ -63,6 +63,8 @@ CALLED = frozenset(
     clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ manual_seed
     """.split()
 )
+# Functions that look at elements and are asked about tensors that stay, such as masks.
+QUESTIONS = frozenset(["_is_causal"])
 # Methods of tensors that tell elements, or where they lie.
 ELEMENTS = frozenset(
     """
@@ -235,6 +237,10 @@ class Calls(Builtins):
             self.refuse(f"{type(first).__name__}.{name} is not part of a step that repeats", frame)
         elif isinstance(first, Module) and (result := self._method(function, args, kwargs, frame)):
             return result[0]
+        elif name in QUESTIONS and all(map(self.outside.is_fixed, filter(_is_tensor, args))):
+            for tensor in filter(_is_tensor, args):
+                self.outside.unwritten(tensor)
+            return self.plainly(self.recorder.question, (function, args, kwargs), {}, frame)
         elif name in CALLED or (hasattr(function, "_wrapped_by_lr_sched") and not args):
             return self._done_for_real(function, args, kwargs, frame)
         elif name == "register_hook" and self.outside.source(first) is not None:
@@ -459,6 +465,10 @@ def _part(function: Any) -> str:
 
 def _is_checkpoint(function: Any) -> bool:
     return getattr(function, "__name__", "") == "checkpoint" and _room(function) == "utils"
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, Tensor)
 
 
 def _has_function(parts: Any) -> bool:

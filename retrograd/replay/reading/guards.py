@@ -89,7 +89,7 @@ def same(found: Any, expected: Any) -> bool:
 
 def facts(tensor: Any) -> tuple[object, ...]:
     """What the operations of a step depend on, beside a tensor's elements."""
-    array, meta = _real(tensor._array), tensor._meta
+    array, meta = real(tensor._array), tensor._meta
     hooked = meta is not None and (
         bool(meta.hooks) or bool(meta.post_accumulate_hooks) or meta.retains_grad
     )
@@ -102,7 +102,7 @@ def facts(tensor: Any) -> tuple[object, ...]:
     )
 
 
-def _real(array: Any) -> Any:
+def real(array: Any) -> Any:
     """An array itself; of one that is being recorded, the one inside."""
     return getattr(array, "held", array)
 
@@ -114,7 +114,7 @@ def _start(array: Any) -> int:
 
 def bounds(array: Any) -> tuple[int, int]:
     """The first byte of an array, and the one after its last."""
-    array = _real(array)
+    array = real(array)
     low = high = _start(array)
     if array.size == 0:
         return low, low
@@ -168,7 +168,7 @@ class Guards:
         self._apart = tuple(register for register, _ in tensors)
         places = [bounds(tensor._array) for _, tensor in tensors]
         self._overlaps = frozenset(_overlapping(places))
-        starts = [_start(_real(tensor._array)) for _, tensor in tensors]
+        starts = [_start(real(tensor._array)) for _, tensor in tensors]
         self._regions = tuple(
             (register, low - start, high - start)
             for register, (low, high), start in zip(self._apart, places, starts, strict=True)
@@ -238,8 +238,8 @@ def value_at(access: Access, holder: Any, key: Any) -> Any:
             return holder[key]
         if access is Access.CELL:
             return holder.cell_contents
-        return holder if access is Access.SELF else getattr(holder, key)
-    except (IndexError, ValueError, AttributeError):
+        return holder if access is Access.SELF else real(getattr(holder, key))
+    except (IndexError, ValueError, AttributeError, TypeError):
         return MISSING
 
 

@@ -29,6 +29,9 @@ class Recorder(Protocol):
     def item(self, tensor: Tensor) -> Any:
         """An object for the number in a tensor, which is its `value`."""
 
+    def question(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call what asks about elements of tensors from outside, now and never again."""
+
     def refuse(self, reason: str) -> None:
         """No more is recorded; everything goes on with the right values."""
 
@@ -50,7 +53,7 @@ class Plainly:
     def leaf(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return function(*args, **kwargs)
 
-    call = leaf
+    call = question = leaf
 
     def item(self, tensor: Tensor) -> Any:
         return Number(tensor.item(), tensor)

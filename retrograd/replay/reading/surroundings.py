@@ -15,7 +15,7 @@ from retrograd.nn import module_hooks
 from retrograd.nn.module import Module
 from retrograd.ops.calling.function_modes import STACK
 from retrograd.random.state import Generator
-from retrograd.replay.reading.guards import Access, Guards, Test, facts, is_plain
+from retrograd.replay.reading.guards import Access, Guards, Test, facts, is_plain, real
 from retrograd.tensor import Tensor
 
 Place = tuple[int, object]  # the identity of what holds a value, and the key
@@ -204,6 +204,18 @@ class Surroundings:
                 self.guards.add(Access.ATTRIBUTE, Test.SAME, register, "__dict__", own, path)
                 self.begin(own, path)
         return own
+
+    def is_fixed(self, tensor: Any) -> bool:
+        """Whether a tensor comes from outside and is the same one at each call."""
+        known = self._sources.get(id(tensor))
+        return known is not None and self.guards.registers[known[0]] is not None
+
+    def unwritten(self, tensor: Any) -> None:
+        """Guard the elements of a tensor that stays, as far as its version tells."""
+        register, path = self._sources[id(tensor)]
+        array, version = real(tensor._array), tensor._version
+        self.guards.add(Access.ATTRIBUTE, Test.SAME, register, "_array", array, path)
+        self.guards.add(Access.ATTRIBUTE, Test.EQUAL, register, "_version", version, path)
 
     # ------------------------------------------------------------------ looking at classes
 
