@@ -37,6 +37,11 @@ def arguments() -> argparse.Namespace:
         action="store_true",
         help="measure the peak memory of each workload instead of its time (Linux)",
     )
+    parser.add_argument(
+        "--replay",
+        action="store_true",
+        help="run the subject's steps from a plan: retrograd.replay",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a glance")
     parser.add_argument(
         "--subject",
@@ -118,8 +123,9 @@ def run(options: argparse.Namespace) -> int:
     target_seconds = 0.02 if options.quick else 0.075
     reference = "torch" if options.baseline is None else "retrograd"
     with contextlib.ExitStack() as stack:
+        replay = {"BENCHMARK_REPLAY": "1"} if options.replay else {}
         workers = [
-            stack.enter_context(Worker(label, module, folder=folder))
+            stack.enter_context(Worker(label, module, replay if label == "subject" else {}, folder))
             for label, module, folder in [
                 ("reference", reference, options.baseline),
                 ("subject", options.subject, None),
@@ -128,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
         ]
         facts = {
             "reference": workers[0].version,
-            "subject": f"{options.subject} {workers[1].version}",
+            "subject": f"{options.subject} {workers[1].version}" + ", replay" * options.replay,
             "python": platform.python_version(),
             "machine": platform.machine(),
             "rounds": options.rounds,

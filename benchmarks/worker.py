@@ -21,11 +21,20 @@ import numpy
 from benchmarks.memory import peaks
 from benchmarks.workloads import EVERY
 
-CHECKED_STEPS = 3
+CHECKED_STEPS = 5
 """How many steps run before values are compared: enough for an optimizer's state to matter."""
 
 CHECKED_ELEMENTS = 500
 """Large tensors are compared at about this many evenly spaced places."""
+
+
+REPLAY = "BENCHMARK_REPLAY" in os.environ
+"""Whether steps run from a plan: `repeated`."""
+
+
+def repeated(torch: Any, step: Any) -> Any:
+    """The step as it is measured: with ``--replay`` from a plan."""
+    return torch.replay(step) if REPLAY else step
 
 
 def numbers(tensor: Any) -> dict[str, Any] | None:
@@ -40,8 +49,9 @@ def numbers(tensor: Any) -> dict[str, Any] | None:
 
 def values_after_steps(torch: Any, name: str) -> list[dict[str, Any] | None]:
     prepared = EVERY[name].prepare(torch)
+    step = repeated(torch, prepared.step)
     for _ in range(CHECKED_STEPS):
-        result = prepared.step()
+        result = step()
     tensors = [result, *prepared.leaves, *(leaf.grad for leaf in prepared.leaves)]
     return [numbers(tensor) for tensor in tensors]
 
@@ -52,8 +62,8 @@ def seconds_for(torch: Any, name: str, iterations: int) -> float:
     Preparing anew makes every round do the same work; the first steps, which fill caches and
     create optimizer state, are not counted. The garbage collector stays on, as in a program.
     """
-    step = EVERY[name].prepare(torch).step
-    for _ in range(2 + iterations // 10):
+    step = repeated(torch, EVERY[name].prepare(torch).step)
+    for _ in range((6 if REPLAY else 2) + iterations // 10):
         step()
     gc.collect()
     started = time.process_time()

@@ -113,7 +113,7 @@ _LOADED = (
 _MODULES = _finder.TOP | frozenset(
     """
     _utils amp distributed distributions doctor fft func futures interchange jit library linalg
-    multiprocessing nn optim overrides profiler quasirandom return_types serialization signal
+    multiprocessing nn optim overrides profiler quasirandom replay return_types serialization signal
     special storage testing torch_version types utils
     """.split()
 )

@@ -2037,6 +2037,7 @@ def repeat_interleave(
     *,
     output_size: _int | None = None,
 ) -> Tensor: ...
+from retrograd import replay as replay
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor: ...
 def resize_as_(
     self: Tensor,

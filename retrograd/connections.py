@@ -36,6 +36,7 @@ CONNECTIONS = {
     "ops.shapes.shape.view_batch": "transforms.batching.rules:view_batch",
     "ops.shapes.view_inplace.change_geometry": "transforms.batched:change_geometry",
     "random.mapping.batches": "transforms.randomness:rules",
+    "settings.replayed": "replay:replay",
     "serialization.loading.load_safetensors": "interchange:load_safetensors",
     "tensors.pickling.pickled_sparse": "sparse.pickling:pickled",
     "tensors.representation.sparse_text": "sparse.printing:text_of",

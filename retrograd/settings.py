@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.above import above
 from retrograd.backend import threads
 from retrograd.notices import notice
 from retrograd.ops.registry import attach
@@ -150,15 +151,18 @@ def get_default_device() -> device:
     "(model: F, **options: object) -> F",
 )
 def compile(model: object = None, **options: object) -> Any:
-    """The function itself, or a module around the model, as PyTorch's: they run as written.
+    """A function that is replayed where it can be, or a module around the model, as PyTorch's.
 
-    Compilation changes speed only, and here it changes nothing.
+    A function that does a whole step (forward, backward, optimizer) runs from a plan, see `replay`;
+    what leaves a graph behind, as a model does, runs as it is written.
 
     >>> @torch.compile
     ... def double(x):
     ...     return x * 2
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
     """
-    notice("torch.compile", "there is no compiler; models and functions run as they are written")
+    notice("torch.compile", "whole steps are replayed; models and parts of steps run as written")
     if model is None:
         return compile
     from retrograd.nn.module import Module
@@ -166,4 +170,10 @@ def compile(model: object = None, **options: object) -> Any:
 
     if isinstance(model, Module) and not isinstance(model, OptimizedModule):
         return OptimizedModule(model)
-    return model
+    return model if isinstance(model, Module) or not callable(model) else replayed(model)
+
+
+@above
+def replayed(step: Callable[..., Any]) -> Any:
+    """A step that runs from a plan."""
+    raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Steps that repeat, run from a plan: `replay`.
+"""Steps that repeat, run from a plan: ``retrograd.replay(step)``.
 
 `reading` follows the step's Python, `recording` writes down what is done to its arrays, `binding`
 makes a plan of it, and an executor (`execute`, or the compiled machine) runs the plan.
@@ -7,7 +7,9 @@ makes a plan of it, and an executor (`execute`, or the compiled machine) runs th
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from types import MethodType, ModuleType
 from typing import Any
 
 from retrograd.replay.binding import MISS, Plan, Unbindable
@@ -17,35 +19,44 @@ from retrograd.replay.recording import current
 
 Reader = Callable[[Callable[..., Any], Any, Any, Recorder], Any]
 _PATIENCE = 6  # with recordings that differ from the one before; refusals count as three
-_PLANS = 8
+_PLANS = 8  # for shapes, flags and values that come again
 
 
 class Replay:
-    """A step that is recorded twice and then run from its plan; made by `replay`."""
+    """A step that is recorded twice and then run from its plan; made by `replay`.
+
+    replayed, recorded, ordinary  how many calls went which way
+    reasons                       why calls were not replayed, and how often
+    """
 
     def __init__(self, step: Callable[..., Any], reader: Reader | None = None) -> None:
         functools.update_wrapper(self, step)
         self.step = step
-        self.calls = {"replayed": 0, "recorded": 0, "ordinary": 0}
+        self.replayed = self.recorded = self.ordinary = 0
         self.reasons: dict[str, int] = {}
+        self.plans: list[Plan] = []
         self._reader: Reader = Readings() if reader is None else reader
-        self._plans: list[Plan] = []
         self._candidate: Plan | None = None
         self._failures = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for plan in self._plans:
+        for plan in self.plans:
             result = plan.run(args, kwargs)
             if result is not MISS:
-                self.calls["replayed"] += 1
+                self.replayed += 1
                 return result
-        if self._failures >= _PATIENCE or len(self._plans) >= _PLANS or current():
-            self.calls["ordinary"] += 1
+        if self._failures >= _PATIENCE or len(self.plans) >= _PLANS or current():
+            self.ordinary += 1
             return self.step(*args, **kwargs)
+        if self.plans:
+            self._say(self.plans[0].why_not(args, kwargs), 0)
         return self._record(args, kwargs)
 
+    def __get__(self, instance: object, owner: type) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
     def _record(self, args: Any, kwargs: Any) -> Any:
-        self.calls["recorded"] += 1
+        self.recorded += 1
         plan: Plan | None = None
         with Recorder() as recorder:
             reading = self._reader(self.step, args, kwargs, recorder)
@@ -59,7 +70,7 @@ class Replay:
         if recorder.tape.refusal is not None:
             self._say(recorder.tape.refusal, 3)
         elif before is not None and plan is not None and plan.agrees(before):
-            self._plans.insert(0, plan)
+            self.plans.insert(0, plan)
             self._candidate = None
         elif before is not None:
             self._say("two recordings of the step differ", 1)
@@ -71,7 +82,41 @@ class Replay:
 
     def explain(self) -> str:
         """How often the step was replayed, recorded and run in the ordinary way, and why."""
-        counts = ", ".join(f"{kind} {number}" for kind, number in self.calls.items())
-        lines = [f"{counts}; plans {len(self._plans)}"]
-        lines += [f"- {reason} ({number} times)" for reason, number in self.reasons.items()]
+        calls = f"{self.replayed} replayed, {self.recorded} recorded, {self.ordinary} ordinary"
+        lines = [f"{calls}; plans: {len(self.plans)}"]
+        lines += [f"- {reason} ({count})" for reason, count in self.reasons.items()]
         return "\n".join(lines)
+
+
+def replay(step: Callable[..., Any]) -> Replay:
+    """A function that does what `step` does, faster where it does the same at each call.
+
+    The first two calls are recorded and compared; later ones run from the plan, without building a
+    graph, as long as everything that the step depends on is as it was. Otherwise the step runs as
+    it is written, with the same result, and ``step.explain()`` says why. The text of the step must
+    be in a file: what is typed at a prompt runs as it is written.
+
+    >>> import retrograd as torch
+    >>> weight = torch.ones(2, requires_grad=True)
+    >>> @torch.replay
+    ... def step(x):
+    ...     loss = (weight * x).sum()
+    ...     loss.backward()
+    ...     with torch.no_grad():
+    ...         weight.sub_(0.1 * weight.grad)
+    ...     weight.grad = None
+    ...     return loss.item()
+    >>> [round(step(torch.ones(2)), 2) for _ in range(4)]
+    [2.0, 1.8, 1.6, 1.4]
+    """
+    return step if isinstance(step, Replay) else Replay(step)
+
+
+class _Callable(ModuleType):
+    """``retrograd.replay`` is this module, and the function."""
+
+    def __call__(self, step: Callable[..., Any]) -> Replay:
+        return replay(step)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -42,7 +42,7 @@ class Unbindable(Exception):
 # --------------------------------------------------------------- what the function calls
 
 
-def made(array: Array, facts: tuple[Any, ...], cell: VersionCell) -> Tensor:
+def made(array: Array, facts: tuple[Any, ...], cell: VersionCell | None) -> Tensor:
     """A tensor of the step for somebody outside."""
     tensor = wrap(array)
     tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut = facts
@@ -92,15 +92,17 @@ class Plan:
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder = recorder
+        self.reading = reading
         self.names: dict[str, Any] = {
             "MISS": MISS, "made": made, "cell_at": cell_at, "wrote": wrote, "is_like": is_like,
-            "expect": expect, "rebuilt": rebuilt, "check": reading.check,
+            "expect": expect, "rebuilt": rebuilt, "check": reading.check, "wrap": wrap,
+            "cell_of": cell_of,
         }  # fmt: skip
         self.programs: list[Program] = []
         self._lines: list[str] = []
         self._tensors: dict[int, str] = {}  # made by the step or a call: the variable, by identity
         self._slots: dict[int, Slot] = {}  # that the function uses
-        self._cells: set[str] = set()  # of the buffers whose memory goes to tensors
+        self._cells: dict[int, str] = {}  # by buffer: the first tensor that has its memory
         self._anchors: dict[int, tuple[int, Slot]] = {}  # by own buffer: who makes it, and which
         self._bound: dict[int, Adopted] = {}  # by input buffer
         for number, instruction in enumerate(recorder.tape.instructions):
@@ -239,14 +241,21 @@ class Plan:
         check_leaving(tensor)
         variable = self.slot(array.slot)
         self._tensors[id(tensor)] = name = f"t{len(self._tensors)}"
-        cell = f"k{list(self._anchors).index(array.slot.buffer.index)}"
-        if cell not in self._cells:
-            self._cells.add(cell)
-            version = 0 if tensor._cell is None else tensor._cell.version
-            self._lines.append(f"{cell} = cell_at({version})")
+        version = 0 if tensor._cell is None else tensor._cell.version
+        other = self._cells.setdefault(array.slot.buffer.index, name)
+        cell = f"cell_of({other})" if other != name else f"cell_at({version})" if version else None
         facts = tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut
-        self._lines.append(f"{name} = made({variable}, {self.constant(facts, 'n')}, {cell})")
+        if cell is None and facts == (False, None, 0, None):
+            self._lines.append(f"{name} = wrap({variable})")
+        else:
+            self._lines.append(f"{name} = made({variable}, {self.constant(facts, 'n')}, {cell})")
         return name
+
+    def why_not(self, args: Any, kwargs: Any) -> str:
+        """Why this plan does not serve a call."""
+        guards = getattr(self.reading, "guards", None)
+        found = None if guards is None else guards.why_not(args, kwargs)
+        return found or "a gradient is there that was not, or the other way round"
 
     # ---- what is done
 

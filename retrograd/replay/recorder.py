@@ -79,6 +79,7 @@ class Recorder:
         self.done: list[Done] = []
         self._start = 0
         self._active = False
+        self._leaves = 0  # how deep in calls of the library
 
     # ---- what is recorded
 
@@ -119,8 +120,10 @@ class Recorder:
         count_unusual(-1)
 
     def refuse(self, reason: str, site: tuple[Any, int] | None = None) -> None:
-        """Say that the step cannot be replayed; it goes on, unrecorded."""
+        """Say that the step cannot be replayed; it goes on as ever, from here or after the leaf."""
         self.tape.refuse(reason, site)
+        if not self._leaves:
+            self.stop()
 
     def adopt(self, tensor: object, place: int | None = None) -> None:
         """A tensor from outside takes part: always this one, or the one that has `place`."""
@@ -132,13 +135,14 @@ class Recorder:
         reason = _strangeness(tensor)
         if reason is not None:
             self.refuse(reason)
-        self._take(tensor, place, None)
+        if self._active:
+            self._take(tensor, place, None)
 
     def _take(self, tensor: Tensor, place: int | None, owner: Adopted | None) -> None:
         array = tensor._array
         known = self.tape.place_of(array)
         if known is not None and (place is not None or known[0].kind != "input"):
-            self.refuse("tensors from outside of the step overlap in memory")
+            self.tape.refuse("tensors from outside of the step overlap in memory")
         slot = self.tape.slot_of(array) if known else self.tape.new_buffer(array, "input")
         grad, version = _grad(tensor), _version(tensor)
         facts = tensor._requires_grad, grad, grad, version
@@ -149,22 +153,24 @@ class Recorder:
             if dense:
                 self._take(grad, None, taken)
             if not dense or grad._requires_grad:
-                self.refuse("a .grad is sparse or has a history")
+                self.tape.refuse("a .grad is sparse or has a history")
 
     def leaf(self, function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of the library as part of the recording."""
+        self._leaves += 1
         try:
-            found = function(*args, **(kwargs or {}))
+            return function(*args, **(kwargs or {}))
         except Exception:
-            if not self._active:
+            if not self._active or self._leaves > 1:
                 raise
             # perhaps only because NumPy cannot read these arrays: the ordinary call decides
-            self.refuse(f"{getattr(function, '__name__', function)} cannot be recorded")
+            self.tape.refuse(f"{getattr(function, '__name__', function)} cannot be recorded")
             self.stop()
             return function(*args, **(kwargs or {}))
-        if self.tape.refusal is not None:
-            self.stop()
-        return found
+        finally:
+            self._leaves -= 1
+            if self.tape.refusal is not None and not self._leaves:
+                self.stop()
 
     def item(self, tensor: Tensor, name: str = "item") -> Read:
         """A number that is read from a tensor of the step."""
@@ -210,7 +216,7 @@ class Recorder:
             array: Any = tensor._array
             moved = type(array) is not Recorded or array.held is not taken.held
             if moved or tensor._grad_fn is not None or tensor._requires_grad is not taken.required:
-                self.refuse("a tensor from outside gets a history, a flag, or another layout")
+                self.tape.refuse("a tensor from outside gets a history, a flag, or another layout")
             taken.version, taken.grad = version, grad
         self.done.append(done)
         self._start = done.stop
@@ -244,7 +250,7 @@ class Recorder:
     def _recorded_again(self, swapped: list[tuple[Tensor, Recorded]]) -> None:
         for tensor, array in swapped:
             if tensor._array is not array.held:
-                self.refuse("a call gives a tensor other memory")
+                self.tape.refuse("a call gives a tensor other memory")
                 return
             tensor._array = array  # type: ignore[assignment]
         for taken in list(self.adopted.values()):

@@ -70,7 +70,7 @@ def compare(build, count=7, data=batch, replays=3):
                 assert a == b
             else:
                 np.testing.assert_allclose(a, b, rtol=1e-5, atol=5e-7)
-    assert wrapped.calls["replayed"] >= replays, wrapped.explain()
+    assert wrapped.replayed >= replays, wrapped.explain()
     return wrapped
 
 
@@ -345,7 +345,7 @@ def test_results_stay_as_they_are():
     for turn in range(5):
         wrapped(torch.full((2, 6), float(turn)))
         grads.append((model[0].weight.grad, model[0].weight.grad.clone()))
-    assert wrapped.calls["replayed"] == 2, wrapped.explain()  # at first there were no gradients
+    assert wrapped.replayed == 2, wrapped.explain()  # at first there were no gradients
     assert kept == [x.item() for x in found] and len(set(kept)) == 5
     assert all(torch.equal(a, b) for a, b in grads)
 
@@ -362,7 +362,7 @@ def test_a_freed_graph_says_who_freed_it():
     wrapped = replayed(step, weight)
     for _ in range(5):
         loss = wrapped(torch.ones(3))
-    assert wrapped.calls["replayed"] == 2, wrapped.explain()
+    assert wrapped.replayed == 2, wrapped.explain()
     with pytest.raises(RuntimeError, match="backward through the graph a second time") as caught:
         loss.backward()
     assert "loss.backward()" in "".join(caught.value.__notes__)
@@ -378,7 +378,7 @@ def refused(step, *args, outside=(), count=4):
         np.testing.assert_array_equal(
             wrapped(*args).detach().numpy(), plain(*args).detach().numpy()
         )
-    assert wrapped.calls["replayed"] == 0
+    assert wrapped.replayed == 0
     return wrapped.explain()
 
 
@@ -412,7 +412,7 @@ def test_steps_that_differ_are_refused():
     wrapped = replayed(lambda call, x: x * next(turns))
     for turn in range(9):
         assert wrapped(torch.ones(2)).tolist() == [turn, turn]
-    assert wrapped.calls["replayed"] == 0 and "differ" in wrapped.explain()
+    assert wrapped.replayed == 0 and "differ" in wrapped.explain()
 
 
 def test_draws_outside_of_instructions_are_refused():
@@ -443,10 +443,10 @@ def test_guards():
             np.testing.assert_allclose(grad.numpy(), model[0].weight.grad.numpy(), 1e-6, 1e-6)
 
     def replays(*inputs):
-        before = wrapped.calls["replayed"]
+        before = wrapped.replayed
         for x in inputs:
             both(x)
-        return wrapped.calls["replayed"] - before
+        return wrapped.replayed - before
 
     x = torch.randn(3, 6)
     assert replays(x, x, x, x) == 1
