@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops.kinds import Array, Ints, Namespace
@@ -117,6 +118,10 @@ def _declare(dimensions: int) -> None:
         autocast="float32",
         images=dimensions + 2,
     )(unpool)
+    compiled_first(maximum, "adaptive_max_pool")
+    compiled_first(max_gradient, f"max_pool{dimensions}d_gradient")
+    compiled_first(average, "adaptive_avg_pool")
+    compiled_first(avg_gradient, f"{average}_gradient")
 
 
 for _dimensions in (2, 3):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
@@ -86,6 +87,8 @@ def _declare_max_pool(dimensions: int) -> None:
         aten=None if dimensions == 2 else f"{name}_with_indices_backward",
         images=dimensions + 2,
     )(backward)
+    compiled_first(f"{name}_with_indices", "max_pool")
+    compiled_first(gradient_name, f"{name}_gradient")
 
 
 def _declare_avg_pool(dimensions: int) -> None:
@@ -166,6 +169,8 @@ def _declare_avg_pool(dimensions: int) -> None:
         node_name=f"{node}BackwardBackward0",
         images=dimensions + 2,
     )(backward)
+    compiled_first(name, "avg_pool")
+    compiled_first(gradient_name, "avg_pool_gradient")
 
 
 for _dimensions in (2, 3):
@@ -193,6 +198,9 @@ def _gather_spatial(xp: Namespace, input: Array, indices: Array, dimensions: int
 def _scatter_spatial(xp: Namespace, gradient: Array, indices: Array, spatial: Shape) -> Array:
     """The adjoint of `_gather_spatial`."""
     return kernels.scatter_to_indices(xp, gradient, indices, spatial)
+
+
+compiled_first("_scatter_spatial", "scatter_places")
 
 
 # ------------------------------------------------------------------------------------- maximum

@@ -232,14 +232,6 @@ read_bias(const Shape *shape, PyObject *object, ptrdiff_t outputs, const void **
     return 1;
 }
 
-#define NOT_TAKEN(taken)      \
-    if (!(taken)) {           \
-        if (PyErr_Occurred()) { \
-            return NULL;      \
-        }                     \
-        Py_RETURN_NONE;       \
-    }
-
 /* The transposed convolution of an input of shape (N, O, ...) by a weight (O, C, ...). */
 static PyObject *
 transposed(Shape *shape, PyObject *const *arguments)

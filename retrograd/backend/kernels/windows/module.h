@@ -37,12 +37,31 @@ int has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name);
 
 #define LARGEST_SIZE ((ptrdiff_t)1 << 31) /* of a dimension or option, so that products of two do not overflow */
 
+/* Leaves the function, with None, where it does not take what it was given. */
+#define NOT_TAKEN(taken)        \
+    if (!(taken)) {             \
+        if (PyErr_Occurred()) { \
+            return NULL;        \
+        }                       \
+        Py_RETURN_NONE;         \
+    }
+
 /* The module's functions by topic. */
 #define DECLARE(name) PyObject *windows_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 DECLARE(convolution)
 DECLARE(convolution_at)
 DECLARE(convolution_input_gradient)
 DECLARE(convolution_weight_gradient)
+DECLARE(max_pool)
+DECLARE(adaptive_max_pool)
+DECLARE(max_pool2d_gradient)
+DECLARE(max_pool3d_gradient)
+DECLARE(scatter_places)
+DECLARE(avg_pool)
+DECLARE(avg_pool_gradient)
+DECLARE(adaptive_avg_pool)
+DECLARE(adaptive_avg_pool2d_gradient)
+DECLARE(adaptive_avg_pool3d_gradient)
 #undef DECLARE
 
 #endif

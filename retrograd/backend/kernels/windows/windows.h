@@ -7,6 +7,7 @@
 #define RETROGRAD_WINDOWS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define AXES 3 /* depth, height, width; those that an array does not have are of size one */
 
@@ -42,17 +43,18 @@ typedef struct {
 /* They return 0, or -1 where there was no memory for their scratch. */
 typedef int (*CorrelationLoop)(const Correlation *work);
 
-/* Pooling of `planes` blocks of the axes' sizes. Where `starts` is not NULL windows are the spans
- * starts[axis][i] .. stops[axis][i]; else they have `kernel` elements, `dilation` apart, from i * stride - padding. */
+/* Pooling of `planes` blocks of the axes' sizes. Along each axis window number `i` has taps[i] elements, `dilation` apart,
+ * from starts[i] on; all are inside. Averages divide by the product of the axes' shares[i], or by `divisor` if it is not
+ * zero. */
 typedef struct {
     ptrdiff_t planes;
-    ptrdiff_t size[AXES], count[AXES], kernel[AXES], stride[AXES], padding[AXES], dilation[AXES];
-    const ptrdiff_t *starts[AXES], *stops[AXES];
-    int include_padding;  /* the average counts padding */
-    ptrdiff_t divisor;    /* what sums are divided by; 0: their count */
+    ptrdiff_t size[AXES], count[AXES], dilation[AXES];
+    ptrdiff_t *starts[AXES], *taps[AXES], *shares[AXES];
+    ptrdiff_t divisor;
+    ptrdiff_t whole_first, whole_stop, stride; /* windows of a row with all their elements, `stride` apart */
     const void *input;
-    void *result;
-    long long *places;    /* of maxima, in the flattened block */
+    void *result, *scratch; /* scratch: one row of a block */
+    int64_t *places;        /* of the largest elements, in the flattened block */
 } Pooling;
 
 typedef void (*PoolingLoop)(const Pooling *work);
@@ -61,6 +63,7 @@ typedef void (*PoolingLoop)(const Pooling *work);
 typedef struct {
     const char *name;
     CorrelationLoop correlate[2], correlate_weight[2];
+    PoolingLoop max_pool[2], max_pool_gradient[2], avg_pool[2], avg_pool_gradient[2];
 } WindowLoops;
 
 extern const WindowLoops windows_portable;

@@ -16,18 +16,26 @@
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #define REAL float
+#define REAL_BYTES 4
+#define BITS int32_t
 #define NAMED(name) name##_of_floats
 #include "tiles.h"
 #include "correlation.h"
 #include "correlation_weight.h"
+#include "pooling.h"
 #undef REAL
+#undef REAL_BYTES
+#undef BITS
 #undef NAMED
 
 #define REAL double
+#define REAL_BYTES 8
+#define BITS int64_t
 #define NAMED(name) name##_of_doubles
 #include "tiles.h"
 #include "correlation.h"
 #include "correlation_weight.h"
+#include "pooling.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 
@@ -35,4 +43,8 @@ const WindowLoops BUILD = {
     .name = BUILD_NAME,
     .correlate = PAIR(correlate),
     .correlate_weight = PAIR(correlate_weight),
+    .max_pool = PAIR(max_pool),
+    .max_pool_gradient = PAIR(max_pool_gradient),
+    .avg_pool = PAIR(avg_pool),
+    .avg_pool_gradient = PAIR(avg_pool_gradient),
 };
