@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.__main__ import duration
 from benchmarks.runner import Measurement, Worker, WorkerError, geometric_mean, measure
-from benchmarks.workloads.ops import FORMS, SINGLE_OPS, SIZES, named
+from benchmarks.workloads.ops import FORMS, IMAGES, SINGLE_OPS, SIZES, named
 
 
 def arguments() -> argparse.Namespace:
@@ -24,7 +24,7 @@ def arguments() -> argparse.Namespace:
         metavar="OP",
         help=", ".join(SINGLE_OPS),
     )
-    parser.add_argument("--size", action="append", choices=list(SIZES))
+    parser.add_argument("--size", action="append", choices=[*SIZES, *IMAGES])
     parser.add_argument("--rounds", type=int, default=9, help="rounds per row (9)")
     parser.add_argument(
         "--baseline",
@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
             ]
         ]
         for op in options.only or SINGLE_OPS:
-            for size in options.size or SIZES:
+            for size in SINGLE_OPS[op]:
+                if options.size and size not in options.size:
+                    continue
                 try:
                     found = [
                         measure(named(op, size, form), workers, options.rounds, 0.02)

@@ -1,18 +1,31 @@
-"""Single ops at two sizes, forward and with backward: the rows of `python -m benchmarks.ops`."""
+"""Single ops at several sizes, forward and with backward: rows of `python -m benchmarks.ops`."""
 
 from collections.abc import Callable
 from typing import Any
 
 from benchmarks.workloads.registry import Prepared, Workload, filled
 
-SIZES = {"64x512": (64, 512), "1024x1024": (1024, 1024)}
+Sizes = dict[str, tuple[int, ...]]
+SIZES: Sizes = {"64x512": (64, 512), "1024x1024": (1024, 1024)}
+# samples, channels, outputs, size of the square images, of the kernel, padding, stride, groups
+IMAGES: Sizes = {
+    "lenet1": (64, 1, 6, 28, 5, 2, 1, 1),
+    "lenet2": (64, 6, 16, 14, 5, 0, 1, 1),
+    "small1": (64, 3, 32, 32, 3, 1, 1, 1),
+    "small2": (64, 32, 64, 16, 3, 1, 1, 1),
+    "small3": (64, 64, 64, 8, 3, 1, 1, 1),
+    "pointwise": (16, 64, 128, 14, 1, 0, 1, 1),
+    "strided": (16, 64, 128, 28, 3, 1, 2, 1),
+    "depthwise": (16, 64, 64, 28, 3, 1, 1, 64),
+}
 FORMS = ("forward", "both")
 """A call that is recorded, and the call with `backward` of its result."""
 
-Maker = Callable[[Any, tuple[int, int]], tuple[Callable[..., Any], list[Any]]]
-"""The function to call and its leaves, the first of the given shape."""
+Maker = Callable[[Any, tuple[int, ...]], tuple[Callable[..., Any], list[Any]]]
+"""The function to call and its leaves, for one of the op's sizes."""
 
-SINGLE_OPS: dict[str, Maker] = {}
+SINGLE_OPS: dict[str, Sizes] = {}
+"""The sizes of each op."""
 OPS: dict[str, Workload] = {}
 
 
@@ -20,13 +33,13 @@ def named(op: str, size: str, form: str) -> str:
     return f"{op} {size} {form}"
 
 
-def _prepare(make: Maker, shape: tuple[int, int], form: str) -> Callable[[Any], Prepared]:
+def _prepare(make: Maker, shape: tuple[int, ...], form: str) -> Callable[[Any], Prepared]:
     def prepare(torch: Any) -> Prepared:
         function, leaves = make(torch, shape)
         for leaf in leaves:
             leaf.requires_grad_()
         result = function(*leaves)
-        gradient = filled(torch, *result.shape)
+        gradient = filled(torch, *result.shape, scale=0.001 if result.ndim == 4 else 0.1)
 
         def forward() -> Any:
             return function(*leaves)
@@ -43,12 +56,12 @@ def _prepare(make: Maker, shape: tuple[int, int], form: str) -> Callable[[Any], 
     return prepare
 
 
-def single(op: str) -> Callable[[Maker], Maker]:
+def single(op: str, sizes: Sizes = SIZES) -> Callable[[Maker], Maker]:
     """Register an op at every size, in both forms."""
 
     def register(make: Maker) -> Maker:
-        SINGLE_OPS[op] = make
-        for size, shape in SIZES.items():
+        SINGLE_OPS[op] = sizes
+        for size, shape in sizes.items():
             for form in FORMS:
                 name = named(op, size, form)
                 OPS[name] = Workload(name, f"{op} of {size}", _prepare(make, shape, form))
@@ -58,7 +71,7 @@ def single(op: str) -> Callable[[Maker], Maker]:
 
 
 def _elementwise(op: str, find: Callable[[Any], Callable[..., Any]], tensors: int = 1) -> None:
-    def make(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+    def make(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
         return find(torch), [filled(torch, *shape, scale=s) for s in (0.5, 0.3)[:tensors]]
 
     single(op)(make)
@@ -84,12 +97,12 @@ _elementwise("mean_last", lambda torch: lambda x: x.mean(-1))
 
 
 @single("add_bias")
-def _add_bias(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _add_bias(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     return torch.add, [filled(torch, *shape), filled(torch, shape[1])]
 
 
 @single("layer_norm")
-def _layer_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _layer_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     def function(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.layer_norm(x, shape[1:], weight, bias)
 
@@ -97,7 +110,7 @@ def _layer_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any],
 
 
 @single("rms_norm")
-def _rms_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _rms_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     def function(x: Any, weight: Any) -> Any:
         return torch.nn.functional.rms_norm(x, shape[1:], weight)
 
@@ -105,7 +118,7 @@ def _rms_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], l
 
 
 @single("group_norm")
-def _group_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _group_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     def function(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.group_norm(x, 8, weight, bias)
 
@@ -114,35 +127,35 @@ def _group_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any],
 
 
 @single("cross_entropy")
-def _cross_entropy(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _cross_entropy(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     target = torch.arange(shape[0]) % shape[1]
     return lambda x: torch.nn.functional.cross_entropy(x, target), [filled(torch, *shape)]
 
 
 @single("mse_loss")
-def _mse_loss(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _mse_loss(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     target = filled(torch, *shape, scale=0.3)
     return lambda x: torch.nn.functional.mse_loss(x, target), [filled(torch, *shape)]
 
 
-def _image(torch: Any, shape: tuple[int, int]) -> Any:
+def _image(torch: Any, shape: tuple[int, ...]) -> Any:
     """Numbers of that many elements as (sample, channel, height, width)."""
     side = 8 if shape[1] < 1024 else 32
     return filled(torch, shape[0] * shape[1] // (16 * side * side), 16, side, side)
 
 
 @single("sum_image")
-def _sum_image(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _sum_image(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     return lambda x: x.sum((0, 2, 3)), [_image(torch, shape)]
 
 
 @single("sum_middle")
-def _sum_middle(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _sum_middle(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     return lambda x: x.sum(1), [filled(torch, shape[0] // 4, 32, shape[1] // 8)]
 
 
 @single("batch_norm")
-def _batch_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _batch_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     mean, variance = torch.zeros(16), torch.ones(16)
 
     def function(x: Any, weight: Any, bias: Any) -> Any:
@@ -152,7 +165,7 @@ def _batch_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any],
 
 
 @single("batch_norm_eval")
-def _batch_norm_eval(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _batch_norm_eval(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     mean, variance = torch.zeros(16), torch.ones(16)
 
     def function(x: Any, weight: Any, bias: Any) -> Any:
@@ -162,7 +175,7 @@ def _batch_norm_eval(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., 
 
 
 @single("batch_norm_1d")
-def _batch_norm_1d(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _batch_norm_1d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     def function(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.batch_norm(x, None, None, weight, bias, training=True)
 
@@ -171,7 +184,7 @@ def _batch_norm_1d(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., An
 
 
 @single("embedding")
-def _embedding(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _embedding(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     index = torch.arange(shape[0] * 8) * 7 % 1000
     return lambda table: torch.nn.functional.embedding(index, table), [
         filled(torch, 1000, shape[1] // 8)
@@ -179,19 +192,19 @@ def _embedding(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], 
 
 
 @single("gather")
-def _gather(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _gather(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1] // 2) * 3) % shape[1]
     return lambda x: x.gather(1, index), [filled(torch, *shape)]
 
 
 @single("index_select")
-def _index_select(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _index_select(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     index = torch.arange(shape[0]) * 3 % shape[0]
     return lambda x: x.index_select(0, index), [filled(torch, *shape)]
 
 
 @single("index_add")
-def _index_add(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _index_add(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     index = torch.arange(shape[0]) * 3 % 16
     return lambda x, y: x.index_add(0, index, y), [
         filled(torch, 16, shape[1]),
@@ -200,13 +213,13 @@ def _index_add(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], 
 
 
 @single("scatter_add")
-def _scatter_add(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _scatter_add(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1]) * 3) % shape[1]
     return lambda x, y: x.scatter_add(1, index, y), [filled(torch, *shape), filled(torch, *shape)]
 
 
 @single("cat")
-def _cat(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _cat(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     return lambda x, y: torch.cat([x, y], 1), [filled(torch, *shape), filled(torch, *shape)]
 
 
@@ -223,7 +236,7 @@ _elementwise("norm", lambda torch: lambda x: x.norm())
 
 
 @single("clip_grad_norm")
-def _clip_grad_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., Any], list[Any]]:
+def _clip_grad_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
     parameters = [filled(torch, *shape) for _ in range(4)]
     for parameter in parameters:
         parameter.grad = filled(torch, *shape, scale=1e-6)
@@ -234,3 +247,33 @@ def _clip_grad_norm(torch: Any, shape: tuple[int, int]) -> tuple[Callable[..., A
         return x
 
     return function, [filled(torch, 1)]
+
+
+@single("conv2d", IMAGES)
+def _conv2d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+    samples, channels, outputs, size, kernel, padding, stride, groups = shape
+
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.conv2d(
+            x, weight, bias, stride=stride, padding=padding, groups=groups
+        )
+
+    # small, so that what rounding leaves of sums of both signs stays below what is compared
+    image = filled(torch, samples, channels, size, size, scale=0.01)
+    weight = filled(torch, outputs, channels // groups, kernel, kernel, scale=0.01)
+    return function, [image, weight, filled(torch, outputs, scale=0.01)]
+
+
+def _of_images(op: str, find: Callable[[Any], Callable[..., Any]]) -> None:
+    """An op on images of the sizes that convolutions leave, without their padding."""
+
+    def make(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+        return find(torch), [filled(torch, shape[0], shape[2], shape[3], shape[3])]
+
+    single(op, {name: shape for name, shape in IMAGES.items() if name[-1].isdigit()})(make)
+
+
+_of_images("max_pool2d", lambda torch: lambda x: torch.nn.functional.max_pool2d(x, 2))
+_of_images("max_pool2d_3", lambda torch: lambda x: torch.nn.functional.max_pool2d(x, 3, 2, 1))
+_of_images("avg_pool2d", lambda torch: lambda x: torch.nn.functional.avg_pool2d(x, 2))
+_of_images("adaptive_avg", lambda torch: lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 7))

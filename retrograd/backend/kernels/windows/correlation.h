@@ -9,6 +9,14 @@
 
 #define SCRATCH_BYTES ((ptrdiff_t)1 << 19) /* about half of a common second-level cache */
 #define LONG_SUM 96                        /* how many products are added up before their sum joins a total */
+#define MANY_OUTPUTS 384                   /* of a part: small images are taken several at once */
+
+/* Memory that begins where a vector does, or NULL: vectors that lie across two lines of the cache cost twice. */
+static void *
+NAMED(allocate)(ptrdiff_t elements)
+{
+    return aligned_alloc(64, ((elements * (ptrdiff_t)sizeof(REAL) + 63) / 64 + 1) * 64);
+}
 
 typedef struct {
     Correlation work;     /* a part: some samples, and some outputs along one axis */
@@ -75,8 +83,8 @@ NAMED(cut_into_parts)(const Correlation *work)
         const ptrdiff_t fitting = room / (whole.sample / axis->length) - NAMED(largest_shift)(axis);
         cut.outputs = LARGER(1, SMALLER(fitting, axis->count));
     }
-    else if (whole.places < LONG_SUM) {
-        const ptrdiff_t wanted = (LONG_SUM + whole.places - 1) / whole.places;
+    else if (whole.places < MANY_OUTPUTS) {
+        const ptrdiff_t wanted = (MANY_OUTPUTS + whole.places - 1) / whole.places;
         cut.samples = LARGER(1, SMALLER(SMALLER(wanted, room / whole.sample), work->samples));
     }
     return cut;
@@ -102,10 +110,13 @@ NAMED(allocate_part)(NAMED(Part) *part, const Correlation *work, NAMED(Cut) cut)
     if (elements > INT32_MAX) {
         return 0;
     }
-    part->source = calloc(elements, sizeof(REAL));
+    part->source = NAMED(allocate)(elements);
     part->tap_places = malloc(part->length * sizeof(int32_t));
     part->out_places = malloc((part->places * cut.samples + MOST_ROWS) * sizeof(int32_t));
     part->tap_weights = malloc(part->taps * sizeof(ptrdiff_t));
+    if (part->source != NULL) { /* what lies after the last row is read, and not used */
+        memset(part->source + part->sample * cut.samples, 0, MOST_VECTORS * LANES * sizeof(REAL));
+    }
     return part->source != NULL && part->tap_places != NULL && part->out_places != NULL && part->tap_weights != NULL;
 }
 
@@ -174,46 +185,56 @@ NAMED(copy_run)(REAL *restrict to, const REAL *restrict from, ptrdiff_t count)
     }
 }
 
-/* Elements start, start + step, ... of a row of `size`, zeros outside. */
-INLINE void
-NAMED(copy_row)(REAL *restrict to, const REAL *restrict from, ptrdiff_t start, ptrdiff_t step, ptrdiff_t length,
-                ptrdiff_t size)
+/* The elements of a slot that lie inside of the source: from `before` to `stop`. */
+typedef struct {
+    ptrdiff_t start, before, stop;
+} NAMED(Inside);
+
+static NAMED(Inside)
+NAMED(inside_of)(const Axis *axis, ptrdiff_t slot)
 {
-    const ptrdiff_t before = SMALLER(length, start < 0 ? (step - 1 - start) / step : 0);
-    const ptrdiff_t stop = LARGER(before, SMALLER(length, start < size ? (size - start + step - 1) / step : 0));
-    for (ptrdiff_t x = 0; x < before; x++) {
+    const ptrdiff_t start = axis->slot_start[slot] + axis->source_first, step = axis->step;
+    const ptrdiff_t before = SMALLER(axis->length, start < 0 ? (step - 1 - start) / step : 0);
+    const ptrdiff_t fitting = start < axis->source ? (axis->source - start + step - 1) / step : 0;
+    return (NAMED(Inside)){start, before, LARGER(before, SMALLER(axis->length, fitting))};
+}
+
+INLINE void
+NAMED(copy_row)(REAL *restrict to, const REAL *restrict from, NAMED(Inside) inside, ptrdiff_t step, ptrdiff_t length)
+{
+    for (ptrdiff_t x = 0; x < inside.before; x++) {
         to[x] = 0;
     }
     if (step == 1) {
-        NAMED(copy_run)(to + before, from + start + before, stop - before);
+        NAMED(copy_run)(to + inside.before, from + inside.start + inside.before, inside.stop - inside.before);
     }
     else {
-        for (ptrdiff_t x = before; x < stop; x++) {
-            to[x] = from[start + x * step];
+        for (ptrdiff_t x = inside.before; x < inside.stop; x++) {
+            to[x] = from[inside.start + x * step];
         }
     }
-    for (ptrdiff_t x = stop; x < length; x++) {
+    for (ptrdiff_t x = inside.stop; x < length; x++) {
         to[x] = 0;
     }
 }
 
-/* One slot of one channel. */
+/* One slot of one channel: copies what is inside of the source, zeros the rest. */
 static void
-NAMED(copy_slot)(const NAMED(Part) *part, REAL *restrict to, const REAL *from, ptrdiff_t depth, ptrdiff_t height,
-                 ptrdiff_t width)
+NAMED(copy_slot)(const NAMED(Part) *part, REAL *restrict to, const REAL *from, NAMED(Inside) deep, NAMED(Inside) high,
+                 NAMED(Inside) wide)
 {
     const Axis *d = &part->work.axes[0], *h = &part->work.axes[1], *w = &part->work.axes[2];
-    for (ptrdiff_t z = 0; z < d->length; z++) {
-        const ptrdiff_t deep = depth + z * d->step;
-        for (ptrdiff_t y = 0; y < h->length; y++, to += part->row) {
-            const ptrdiff_t high = height + y * h->step;
-            if (deep < 0 || deep >= d->source || high < 0 || high >= h->source) {
-                memset(to, 0, part->row * sizeof(REAL));
-            }
-            else {
-                NAMED(copy_row)(to, from + (deep * h->source + high) * w->source, width, w->step, w->length, w->source);
-            }
+    for (ptrdiff_t z = 0; z < d->length; z++, to += part->slice) {
+        if (z < deep.before || z >= deep.stop) {
+            memset(to, 0, part->slice * sizeof(REAL));
+            continue;
         }
+        const REAL *plane = from + (deep.start + z * d->step) * h->source * w->source;
+        memset(to, 0, high.before * part->row * sizeof(REAL));
+        for (ptrdiff_t y = high.before; y < high.stop; y++) {
+            NAMED(copy_row)(to + y * part->row, plane + (high.start + y * h->step) * w->source, wide, w->step, part->row);
+        }
+        memset(to + high.stop * part->row, 0, (h->length - high.stop) * part->row * sizeof(REAL));
     }
 }
 
@@ -229,8 +250,8 @@ NAMED(copy_source)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples)
             for (ptrdiff_t a = 0; a < d->slots; a++) {
                 for (ptrdiff_t b = 0; b < h->slots; b++) {
                     for (ptrdiff_t c = 0; c < w->slots; c++, to += part->slot) {
-                        NAMED(copy_slot)(part, to, from, d->slot_start[a] + d->source_first,
-                                         h->slot_start[b] + h->source_first, w->slot_start[c] + w->source_first);
+                        NAMED(copy_slot)(part, to, from, NAMED(inside_of)(d, a), NAMED(inside_of)(h, b),
+                                         NAMED(inside_of)(w, c));
                     }
                 }
             }
@@ -276,11 +297,19 @@ NAMED(pack_lanes)(const NAMED(Part) *part, ptrdiff_t group, REAL *to)
     const Correlation *work = &part->work;
     const REAL *weight = (const REAL *)work->weight + group * work->weight_group;
     const ptrdiff_t all = NAMED(vectors_for)(work->outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
+    const int in_order = work->weight_channel == part->taps && part->tap_weights[part->taps - 1] == part->taps - 1;
     ptrdiff_t first = 0;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t lanes = NAMED(block_size)(all, blocks, block) * LANES;
         const ptrdiff_t used = SMALLER(lanes, work->outputs - first);
-        for (ptrdiff_t channel = 0; channel < work->channels; channel++) {
+        if (in_order) {
+            NAMED(transpose)(to, lanes, weight + first * work->weight_output, work->weight_output, used, part->length);
+            for (ptrdiff_t k = 0; used < lanes && k < part->length; k++) {
+                memset(to + k * lanes + used, 0, (lanes - used) * sizeof(REAL));
+            }
+            to += part->length * lanes;
+        }
+        for (ptrdiff_t channel = 0; !in_order && channel < work->channels; channel++) {
             for (ptrdiff_t tap = 0; tap < part->taps; tap++, to += lanes) {
                 const REAL *from = weight + first * work->weight_output + channel * work->weight_channel
                                    + part->tap_weights[tap];
@@ -294,23 +323,38 @@ NAMED(pack_lanes)(const NAMED(Part) *part, ptrdiff_t group, REAL *to)
     }
 }
 
+/* The bias is what the sums start at: one row for each place. */
+static void
+NAMED(start_lanes)(const NAMED(Part) *part, ptrdiff_t group, REAL *sums, ptrdiff_t places, ptrdiff_t lanes, ptrdiff_t first,
+                   ptrdiff_t used)
+{
+    const REAL *bias = (const REAL *)part->work.bias + group * part->work.outputs + first;
+    memcpy(sums, bias, used * sizeof(REAL));
+    memset(sums + used, 0, (lanes - used) * sizeof(REAL));
+    for (ptrdiff_t place = 1; place < places; place++) {
+        memcpy(sums + place * lanes, sums, lanes * sizeof(REAL));
+    }
+}
+
 /* Sums [place][lane] to rows of the result. */
 static void
 NAMED(write_lanes)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples, const REAL *sums, ptrdiff_t lanes,
                    ptrdiff_t first, ptrdiff_t used)
 {
     const Axis *axes = part->work.axes;
-    const REAL *bias = part->work.bias;
     const ptrdiff_t width = axes[2].count, step = axes[2].result_step;
     const ptrdiff_t plane = axes[0].result * axes[1].result * axes[2].result;
     for (ptrdiff_t sample = 0; sample < samples; sample++) {
         for (ptrdiff_t z = 0; z < axes[0].count; z++) {
             for (ptrdiff_t y = 0; y < axes[1].count; y++, sums += width * lanes) {
                 REAL *to = NAMED(result_row)(part, sample, group, first, z, y);
+                if (step == 1) {
+                    NAMED(transpose)(to, plane, sums, lanes, width, used);
+                    continue;
+                }
                 for (ptrdiff_t lane = 0; lane < used; lane++, to += plane) {
-                    const REAL start = bias == NULL ? 0 : bias[group * part->work.outputs + first + lane];
                     for (ptrdiff_t x = 0; x < width; x++) {
-                        to[x * step] = sums[x * lanes + lane] + start;
+                        to[x * step] = sums[x * lanes + lane];
                     }
                 }
             }
@@ -326,15 +370,20 @@ NAMED(correlate_lanes)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t sampl
     ptrdiff_t first = 0;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t vectors = NAMED(block_size)(all, blocks, block), lanes = vectors * LANES;
+        const ptrdiff_t used = SMALLER(lanes, part->work.outputs - first);
+        const int biased = part->work.bias != NULL;
+        if (biased) {
+            NAMED(start_lanes)(part, group, sums, places, lanes, first, used);
+        }
         for (ptrdiff_t k = 0; k < part->length; k += LONG_SUM) {
             const ptrdiff_t length = SMALLER(LONG_SUM, part->length - k);
             for (ptrdiff_t place = 0; place < places; place += MOST_ROWS) {
                 NAMED(lanes)((int)SMALLER(MOST_ROWS, places - place), (int)vectors, part->source,
                              part->out_places + place, part->tap_places + k, length, weights + k * lanes,
-                             sums + place * lanes, k > 0);
+                             sums + place * lanes, biased || k > 0);
             }
         }
-        NAMED(write_lanes)(part, group, samples, sums, lanes, first, SMALLER(lanes, part->work.outputs - first));
+        NAMED(write_lanes)(part, group, samples, sums, lanes, first, used);
         weights += part->length * lanes;
         first += lanes;
     }
@@ -448,8 +497,8 @@ NAMED(correlate)(const Correlation *work)
         const int by_lanes = NAMED(prefers_lanes)(&part);
         const ptrdiff_t widest = SMALLER(MOST_VECTORS, NAMED(vectors_for)(work->outputs)) * LANES;
         const ptrdiff_t run = NAMED(vectors_for)(NAMED(run_of_slice)(&part)) * LANES;
-        weights = malloc(part.length * NAMED(vectors_for)(work->outputs) * LANES * sizeof(REAL));
-        sums = malloc((by_lanes ? part.places * cut.samples * widest : run * MOST_ROWS) * sizeof(REAL));
+        weights = NAMED(allocate)(part.length * NAMED(vectors_for)(work->outputs) * LANES);
+        sums = NAMED(allocate)(by_lanes ? part.places * cut.samples * widest : run * MOST_ROWS);
         const Axis *axis = &work->axes[cut.axis];
         for (ptrdiff_t group = 0; weights != NULL && sums != NULL && group < work->groups; group++) {
             for (ptrdiff_t first = 0; first < axis->count; first += cut.outputs) {

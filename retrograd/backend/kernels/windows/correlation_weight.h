@@ -20,11 +20,7 @@ NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples,
             for (ptrdiff_t z = 0; z < axes[0].count; z++) {
                 for (ptrdiff_t y = 0; y < axes[1].count; y++, to += width * lanes) {
                     const REAL *from = NAMED(result_row)(part, sample, group, first, z, y);
-                    for (ptrdiff_t lane = 0; lane < used; lane++, from += plane) {
-                        for (ptrdiff_t x = 0; x < width; x++) {
-                            to[x * lanes + lane] = from[x];
-                        }
-                    }
+                    NAMED(transpose)(to, lanes, from, plane, used, width);
                     for (ptrdiff_t x = 0; used < lanes && x < width; x++) {
                         memset(to + x * lanes + used, 0, (lanes - used) * sizeof(REAL));
                     }
@@ -254,9 +250,9 @@ NAMED(correlate_weight)(const Correlation *work)
         const ptrdiff_t width = work->axes[2].count, lanes = NAMED(vectors_for)(work->outputs) * LANES;
         const int by_lanes = 5 * work->outputs * NAMED(vectors_for)(width) > 4 * width * NAMED(vectors_for)(work->outputs);
         const ptrdiff_t size = part.length * (by_lanes ? lanes : work->outputs);
-        totals = malloc(size * sizeof(REAL));
+        totals = NAMED(allocate)(size);
         wide = malloc(size * sizeof(double));
-        factors = malloc((by_lanes ? part.places * cut.samples * lanes : 1) * sizeof(REAL));
+        factors = NAMED(allocate)(by_lanes ? part.places * cut.samples * lanes : 1);
         for (ptrdiff_t group = 0; totals != NULL && wide != NULL && factors != NULL && group < work->groups; group++) {
             NAMED(correlate_weight_of)(&part, work, cut, group, by_lanes, factors, totals, wide, size);
             done = 0;

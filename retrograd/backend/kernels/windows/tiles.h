@@ -46,6 +46,66 @@ NAMED(load_some)(const REAL *from, ptrdiff_t count)
 #endif
 }
 
+/* ---- transposing ------------------------------------------------------------------------------------------------ */
+
+#undef Q
+#define Q NAMED(quad)
+typedef REAL Q __attribute__((vector_size(4 * sizeof(REAL))));
+
+/* to[column][row] = from[row][column] for four rows and four columns. */
+INLINE void
+NAMED(transpose_quads)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict from, ptrdiff_t from_row)
+{
+#if defined(__clang__) || __GNUC__ >= 12
+    Q a, b, c, d;
+    memcpy(&a, from, sizeof a);
+    memcpy(&b, from + from_row, sizeof b);
+    memcpy(&c, from + 2 * from_row, sizeof c);
+    memcpy(&d, from + 3 * from_row, sizeof d);
+    const Q ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const Q ab_end = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd_end = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    b = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    c = __builtin_shufflevector(ab_end, cd_end, 0, 1, 4, 5);
+    d = __builtin_shufflevector(ab_end, cd_end, 2, 3, 6, 7);
+    memcpy(to, &a, sizeof a);
+    memcpy(to + to_row, &b, sizeof b);
+    memcpy(to + 2 * to_row, &c, sizeof c);
+    memcpy(to + 3 * to_row, &d, sizeof d);
+#else
+    for (ptrdiff_t column = 0; column < 4; column++) {
+        for (ptrdiff_t row = 0; row < 4; row++) {
+            to[column * to_row + row] = from[row * from_row + column];
+        }
+    }
+#endif
+}
+
+/* to[column][row] = from[row][column] */
+static void
+NAMED(transpose)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict from, ptrdiff_t from_row, ptrdiff_t rows,
+                 ptrdiff_t columns)
+{
+    const ptrdiff_t whole_rows = rows & ~(ptrdiff_t)3, whole_columns = columns & ~(ptrdiff_t)3;
+    for (ptrdiff_t row = 0; row < whole_rows; row += 4) {
+        for (ptrdiff_t column = 0; column < whole_columns; column += 4) {
+            NAMED(transpose_quads)(to + column * to_row + row, to_row, from + row * from_row + column, from_row);
+        }
+        for (ptrdiff_t column = whole_columns; column < columns; column++) {
+            for (ptrdiff_t next = row; next < row + 4; next++) {
+                to[column * to_row + next] = from[next * from_row + column];
+            }
+        }
+    }
+    for (ptrdiff_t row = whole_rows; row < rows; row++) {
+        for (ptrdiff_t column = 0; column < columns; column++) {
+            to[column * to_row + row] = from[row * from_row + column];
+        }
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------------- */
+
 /* out[row][lane] (+)= sum over k of numbers[rows[row] + places[k]] * panel[k][lane]
  *
  * One factor is read number by number, from anywhere; the other is a dense panel of vectors. `more`: it is added to
