@@ -38,7 +38,7 @@ MISSED = {
         "NumPy does what they do, to rounding, more slowly",
     ),
     "retrograd.backend.kernels._windows": (
-        "the compiled kernels for convolution and pooling",
+        "the compiled kernels for convolution, pooling and normalization of images",
         "NumPy does what they do, to rounding, more slowly",
     ),
     "retrograd.replay._machine": (

@@ -1,10 +1,10 @@
 """Compiled kernels in place of the neutral ones, on the CPU, where they are built.
 
-The neutral kernel of an op is its definition. `_rows` (whole rows) and `_windows` (convolution and
-pooling) have some of them in C, in one pass over the memory where NumPy takes ten: each function
-returns None for arrays that it does not take (another dtype, strides that its loops cannot follow),
-and then the neutral kernel runs. An op says beside its declaration which function is its own, with
-`compiled_first`.
+The neutral kernel of an op is its definition. `_rows` (whole rows) and `_windows` (convolution,
+pooling, normalization of images) have some of them in C, in one pass over the memory where NumPy
+takes ten: each function returns None for arrays that it does not take (another dtype, strides that
+its loops cannot follow), and then the neutral kernel runs. An op says beside its declaration which
+function is its own, with `compiled_first`.
 
 The results are not NumPy's bits: docs/design.md says what is promised instead.
 """

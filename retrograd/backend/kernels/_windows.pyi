@@ -48,6 +48,26 @@ def convolution_weight_gradient(
     groups: int,
     /,
 ) -> Array | None: ...
+def planes_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    grouped: Sizes,
+    scaled: Sizes,
+    eps: float,
+    /,
+) -> tuple[Array, Array, Array, Array] | None: ...
+def planes_norm_gradients(
+    grad: Array,
+    input: Array,
+    weight: Array | None,
+    mean: Array,
+    inverse: Array,
+    grouped: Sizes,
+    scaled: Sizes,
+    needs: tuple[bool, ...],
+    /,
+) -> tuple[Array | None, Array | None, Array | None] | None: ...
 def max_pool(
     input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool, /
 ) -> tuple[Array, Array] | None: ...

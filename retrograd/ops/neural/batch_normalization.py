@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from retrograd import dtypes
 from retrograd.backend import xp_of
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.engine.state import TRANSFORMS
@@ -21,6 +22,7 @@ from retrograd.ops.neural.normalization import (
     check_normalized_shape,
     check_parameters,
     normalized,
+    normalized_planes,
     scaled,
     shape_argument,
     times_weight,
@@ -110,6 +112,14 @@ def _batch_norm(
     result *= inverse
     result = scaled(xp, result, layout, weight, bias, input.shape)
     return arranged(xp, result, input), mean.copy(), inverse, running_var.reshape(-1, 1).copy()
+
+
+compiled_first(
+    "_batch_norm",
+    lambda input, weight, bias, running_mean, running_var, training, layout, eps: (
+        normalized_planes(input, weight, bias, layout, eps) if training else None
+    ),
+)
 
 
 def _update(running: Tensor, value: Array, momentum: float) -> None:

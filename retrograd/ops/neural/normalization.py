@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from retrograd import dtypes
-from retrograd.backend.cpu_rows import compiled_first, rows
+from retrograd.backend.cpu_rows import compiled_first, rows, windows
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
@@ -282,7 +282,7 @@ def _norm_gradients(
     return of_input, *_parameter_gradients(m, g, needs, standard, weight, bias_shape, layout)
 
 
-def _norm_gradients_by_rows(
+def _compiled_norm_gradients(
     g: Array,
     needs: tuple[bool, ...],
     input: Array,
@@ -293,10 +293,15 @@ def _norm_gradients_by_rows(
     layout: Layout,
     name: str,
 ) -> Gradients | None:
-    """Where all of a row share their statistics and each column has its own weight."""
-    if layout.grouped[0] != 1 or len(layout.scaled) != 2:
-        return None
-    found = rows.layer_norm_gradients(g, input, weight, mean, inverse, layout.grouped[2], needs)
+    grouped, scaled, _ = layout
+    found = None
+    if len(scaled) == 3:
+        if windows is not None:
+            found = windows.planes_norm_gradients(
+                g, input, weight, mean, inverse, grouped, scaled, needs
+            )
+    elif grouped[0] == 1:  # all of a row share their statistics, each column has its own weight
+        found = rows.layer_norm_gradients(g, input, weight, mean, inverse, grouped[2], needs)
     if found is None:
         return None
     of_input, of_weight, of_bias = found
@@ -305,8 +310,20 @@ def _norm_gradients_by_rows(
     return of_input, of_weight, None if of_bias is None else of_bias.reshape(bias_shape)
 
 
+def normalized_planes(
+    input: Array, weight: Array | None, bias: Array | None, layout: Layout, eps: float
+) -> tuple[Array, Array, Array, Array] | None:
+    """What `normalized` gives, compiled; None where these are none that the kernel takes."""
+    if windows is None or len(layout.scaled) != 3:
+        return None
+    found: tuple[Array, Array, Array, Array] | None = windows.planes_norm(
+        input, weight, bias, layout.grouped, layout.scaled, eps
+    )
+    return found
+
+
 table_entry("_norm_gradients", _norm_gradients, _recorded_norm_gradients)
-compiled_first("_norm_gradients", _norm_gradients_by_rows)
+compiled_first("_norm_gradients", _compiled_norm_gradients)
 
 
 # ---------------------------------------------------------------------------------- layer_norm
@@ -491,6 +508,12 @@ def _group_norm(
     """The function itself, and its statistics for the gradient."""
     result, mean, inverse, _ = normalized(xp, input, weight, bias, layout, eps)
     return arranged(xp, result, input), mean, inverse
+
+
+compiled_first(
+    "_group_norm",
+    lambda *arguments: None if (found := normalized_planes(*arguments)) is None else found[:3],
+)
 
 
 def check_batch(size: Sequence[int]) -> None:

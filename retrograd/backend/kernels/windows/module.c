@@ -1,4 +1,4 @@
-/* retrograd.backend.kernels._windows: convolution and pooling.
+/* retrograd.backend.kernels._windows: convolution, pooling, and normalization of images.
  *
  * Each function takes the arguments of an op's kernel and returns new arrays, or None, meaning that these are none that
  * it takes: then the neutral kernel does it. They take float32 and float64 arrays of NumPy's own class in the machine's
@@ -137,6 +137,8 @@ static PyMethodDef methods[] = {
            "convolution_input_gradient(gradient, weight, input_shape, stride, padding, dilation, groups)"),
     METHOD(convolution_weight_gradient,
            "convolution_weight_gradient(gradient, input, weight_shape, stride, padding, dilation, groups)"),
+    METHOD(planes_norm, "planes_norm(input, weight, bias, grouped, scaled, eps): result, mean, one over deviation, variance"),
+    METHOD(planes_norm_gradients, "planes_norm_gradients(grad, input, weight, mean, inverse, grouped, scaled, needs)"),
     METHOD(max_pool, "max_pool(input, kernel, stride, padding, dilation, ceil_mode): values, places"),
     METHOD(adaptive_max_pool, "adaptive_max_pool(input, output_size): values, places"),
     METHOD(max_pool2d_gradient, "max_pool2d_gradient(gradient, input, places)"),

@@ -1,4 +1,4 @@
-/* Loops over sliding windows of plain float arrays: convolution and its gradients, pooling.
+/* Loops over images, which are plain float arrays: convolution, pooling, normalization, and their gradients.
  *
  * Built for several processors; the fastest usable build is chosen at import. Sums have another order than the neutral
  * kernels', and a product and a sum may be rounded at once: docs/design.md says what is promised.
@@ -59,10 +59,24 @@ typedef struct {
 
 typedef void (*PoolingLoop)(const Pooling *work);
 
+/* Normalization of (samples, channels, length): statistics by channel, or by groups of a sample's channels. `weight` and
+ * `bias` have one element for each channel or are NULL; so are the outputs that nobody wants. */
+typedef struct {
+    ptrdiff_t samples, channels, length, groups, statistics;
+    int by_channel;
+    double epsilon;
+    const void *input, *gradient, *weight, *bias;
+    void *result, *mean, *inverse, *variance, *of_weight, *of_bias;
+    void *scratch; /* twice as many doubles as there are statistics and channels */
+} Planes;
+
+typedef void (*PlanesLoop)(const Planes *work);
+
 /* One build. The loops come in pairs: of float, of double. */
 typedef struct {
     const char *name;
     CorrelationLoop correlate[2], correlate_weight[2];
+    PlanesLoop planes_norm[2], planes_norm_gradients[2];
     PoolingLoop max_pool[2], max_pool_gradient[2], avg_pool[2], avg_pool_gradient[2];
 } WindowLoops;
 

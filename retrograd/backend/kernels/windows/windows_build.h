@@ -23,6 +23,7 @@
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
+#include "planes.h"
 #undef REAL
 #undef REAL_BYTES
 #undef BITS
@@ -36,6 +37,7 @@
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
+#include "planes.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 
@@ -43,6 +45,8 @@ const WindowLoops BUILD = {
     .name = BUILD_NAME,
     .correlate = PAIR(correlate),
     .correlate_weight = PAIR(correlate_weight),
+    .planes_norm = PAIR(planes_norm),
+    .planes_norm_gradients = PAIR(planes_norm_gradients),
     .max_pool = PAIR(max_pool),
     .max_pool_gradient = PAIR(max_pool_gradient),
     .avg_pool = PAIR(avg_pool),
