@@ -12,22 +12,25 @@ from retrograd.replay.reading.protocol import Number
 from tests.replay.programs import PROGRAMS
 
 
-def same(left, right):
+def same(left, right, tolerance=0.0):
     assert type(left) is type(right)
     if isinstance(left, torch.Tensor):
         assert left.dtype == right.dtype and left.requires_grad == right.requires_grad
-        np.testing.assert_array_equal(left.detach().float().numpy(), right.detach().float().numpy())
+        found, expected = left.detach().float().numpy(), right.detach().float().numpy()
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
         assert (left.grad_fn is None) == (right.grad_fn is None)
     elif isinstance(left, dict):
         assert list(left) == list(right)
         for key in left:
-            same(left[key], right[key])
+            same(left[key], right[key], tolerance)
     elif isinstance(left, list | tuple):
         assert len(left) == len(right)
         for one, other in zip(left, right, strict=True):
-            same(one, other)
+            same(one, other, tolerance)
     elif hasattr(left, "__dict__") and not callable(left):
-        same(vars(left), vars(right))
+        same(vars(left), vars(right), tolerance)
+    elif isinstance(left, float):
+        assert left == pytest.approx(right, rel=tolerance, abs=tolerance)
     else:
         assert left == right
 

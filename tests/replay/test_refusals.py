@@ -225,6 +225,26 @@ def searches(x):
     return x.sum() in [W.sum(), 3]  # here
 
 
+@refused("compares it")
+def sorts_by_numbers(x):
+    return sorted([(x[0].item(), "a"), (x[1].item(), "b")], key=lambda pair: pair[0])[0][1]  # here
+
+
+@refused("it is computed with")
+def formats_in_the_old_way(x):
+    return "%.2f of %d" % (x.sum().item(), 3)  # noqa: UP031  # here
+
+
+@refused("it is a key")
+def counts_distinct_numbers(x):
+    return len({x[0].item(), x[1].item()})  # here
+
+
+@refused("a text is made|looks at it")
+def maps_to_text(x):
+    return list(map(str, [x[0].item()]))  # here
+
+
 @refused("is compared by its identity")
 def compares_identities(x, batch=(3, [4])):
     return x * (2 if batch is QUEUE else 3)  # here

@@ -8,10 +8,9 @@ import itertools
 import math
 from collections import Counter, OrderedDict, defaultdict, deque
 from contextlib import nullcontext
-from types import FunctionType, GeneratorType, MethodType
+from types import GeneratorType
 from typing import Any
 
-from retrograd.nn.module import Module
 from retrograd.replay.reading.frames import Frame
 from retrograd.replay.reading.guards import is_plain
 from retrograd.replay.reading.statements import Statements
@@ -26,7 +25,7 @@ _THROUGH = frozenset(
         *(list, tuple, set, frozenset, dict, zip, enumerate, reversed, iter, sum, any, all),
         *(sorted, min, max, map, filter, OrderedDict, deque, Counter, functools.reduce),
         *(itertools.chain, itertools.islice, itertools.zip_longest, itertools.product),
-        *(itertools.pairwise, itertools.repeat, itertools.accumulate, itertools.starmap),
+        *(itertools.pairwise, itertools.repeat, itertools.starmap),
     )
 )
 # Compare what they are given, or take its truth.
@@ -146,8 +145,13 @@ class Builtins(Statements):
             made = (list(made[0]), *made[1:])
             if function is sum and any(isinstance(part, Tensor) for part in (*made[0], *made[1:])):
                 return self.leaf(sum, made, kwargs, frame)
-            for item in made[0] if "key" not in kwargs else ():
-                self._as_plain(item, frame, f"{function.__name__} compares it")
+            use = f"{function.__name__} compares it"
+            if (key := kwargs.get("key")) is not None:
+                kwargs["key"] = lambda item: self._as_plain(key(item), frame, use)
+            for item in made[0] if key is None else ():
+                self._as_plain(item, frame, use)
+        elif function in (set, frozenset, Counter) and made:
+            made = ([self._hashed(item, frame) for item in made[0]],)
         elif function is reversed and not isinstance(args[0], (*CONTAINERS, str, range)):
             made = (list(made[0]),)
         elif function is dict and args and not isinstance(args[0], dict):
@@ -165,7 +169,7 @@ class Builtins(Statements):
 
     def _readable(self, value: Any, frame: Frame) -> Any:
         """A function as Python's own get it: calling it reads it."""
-        if isinstance(value, FunctionType | MethodType | Module):
+        if callable(value):
             return lambda *args, **kwargs: self.call(value, args, kwargs, frame)
         return value
 

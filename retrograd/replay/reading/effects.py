@@ -40,18 +40,20 @@ def leaving(value: Any, stays: Callable[[Any], bool], numbers: dict[int, Any]) -
         return number
     if isinstance(value, Tensor):
         return value
-    if stays(value):
+    if stays(value) and not issubclass(kind, tuple):
         return Outside(value)
     if kind is dict:
         return {key: leaving(part, stays, numbers) for key, part in value.items()}
-    if kind is list or kind is tuple:
-        return kind(leaving(part, stays, numbers) for part in value)
-    if kind is set or issubclass(kind, tuple):
-        pairs: Any = enumerate(value)
-    elif _is_open(kind):
-        pairs = vars(value).items()
-    else:
+    if kind is list or issubclass(kind, tuple):
+        parts = [leaving(part, stays, numbers) for part in value]
+        if kind is list:
+            return parts
+        if all(type(part) is Outside for part in parts):
+            return Outside(value)  # a tuple cannot change, and nothing in it is of the step
+        return tuple(parts) if kind is tuple else Nest(kind, dict(enumerate(parts)))
+    if kind is not set and not _is_open(kind):
         raise Unfit(f"a {kind.__name__} that the step made outlives it")
+    pairs: Any = enumerate(value) if kind is set else vars(value).items()
     return Nest(kind, {key: leaving(part, stays, numbers) for key, part in pairs})
 
 

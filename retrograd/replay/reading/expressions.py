@@ -49,7 +49,9 @@ COMPARE: dict[type[ast.cmpop], Any] = {
     ast.NotIn: lambda item, holder: item not in holder,
 }
 _CONVERSIONS: dict[int, Any] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
-_COMPARING = frozenset(COMPARE.values())
+_JOINING = frozenset(  # look at no item of a container
+    kinds[kind] for kinds in (BINARY, INPLACE) for kind in (ast.Add, ast.Mult, ast.BitOr)
+)
 
 
 class Expressions(Attributes):
@@ -119,7 +121,7 @@ class Expressions(Attributes):
         return list(self._elements(node.elts, frame))
 
     def _Set(self, node: ast.Set, frame: Frame) -> set[Any]:
-        return set(self._elements(node.elts, frame))
+        return {self._hashed(item, frame) for item in self._elements(node.elts, frame)}
 
     def _Dict(self, node: ast.Dict, frame: Frame) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -130,8 +132,12 @@ class Expressions(Attributes):
                 found.update(more)
             else:
                 name = self.value(key, frame)
-                found[self._as_plain(name, frame, "it is a key")] = self.value(item, frame)
+                found[self._hashed(name, frame)] = self.value(item, frame)
         return found
+
+    def _hashed(self, key: Any, frame: Frame) -> Any:
+        """A key of a dictionary, or an element of a set; a tensor is known by its identity."""
+        return key if isinstance(key, Tensor) else self._as_plain(key, frame, "it is a key")
 
     def _Slice(self, node: ast.Slice, frame: Frame) -> slice:
         parts = (node.lower, node.upper, node.step)
@@ -189,7 +195,7 @@ class Expressions(Attributes):
                     return found
                 self.refuse(f"an operator of {type(operand).__name__} is not known", frame)
                 break
-            if isinstance(operand, CONTAINERS) and function not in _COMPARING:
+            if isinstance(operand, CONTAINERS) and function in _JOINING:
                 self.outside.contents(operand)
             else:
                 self._as_plain(operand, frame, "it is computed with")
@@ -299,14 +305,15 @@ class Expressions(Attributes):
         return list(self._produced(node.elt, node, frame))
 
     def _SetComp(self, node: ast.SetComp, frame: Frame) -> set[Any]:
-        return set(self._produced(node.elt, node, frame))
+        return {self._hashed(item, frame) for item in self._produced(node.elt, node, frame)}
 
     def _GeneratorExp(self, node: ast.GeneratorExp, frame: Frame) -> Iterator[Any]:
         return self._produced(node.elt, node, frame)
 
     def _DictComp(self, node: ast.DictComp, frame: Frame) -> dict[Any, Any]:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node.key)
-        return dict(self._produced(pair, node, frame))
+        pairs = self._produced(pair, node, frame)
+        return {self._hashed(key, frame): value for key, value in pairs}
 
     def _produced(self, element: ast.expr, node: Any, frame: Frame) -> Iterator[Any]:
         """What a comprehension gives; its first iterable is evaluated now, as Python does."""
