@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd.engine.state import STATE
 from retrograd.nn import functional
-from retrograd.nn.lstm_steps import lstm_steps, usable
+from retrograd.nn.layer_steps import layer_steps, usable
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -137,7 +137,8 @@ def make_cell(mode: str, weights: Weights, bias: bool, projected: bool = False) 
 
 def _run_padded(cell: Cell, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
     """Over a tensor whose first dimension is time."""
-    if isinstance(cell, LSTMCellStep) and cell.weight_hr is None and STATE.autocast is None:
+    gated = isinstance(cell, GRUCellStep | LSTMCellStep)
+    if gated and getattr(cell, "weight_hr", None) is None and STATE.autocast is None:
         found = _run_at_once(cell, input, state, reverse)
         if found is not None:
             return found
@@ -145,27 +146,25 @@ def _run_padded(cell: Cell, input: Tensor, state: State, reverse: bool) -> tuple
 
 
 def _run_at_once(
-    cell: LSTMCellStep, input: Tensor, state: State, reverse: bool
+    cell: Cell, input: Tensor, state: State, reverse: bool
 ) -> tuple[Tensor, State] | None:
-    """An LSTM layer as one node; None where it takes the ordinary operations."""
+    """A layer of LSTM or GRU as one node; None where it takes the ordinary operations."""
     weights = [cell.weight_ih, cell.weight_hh]
     if cell.bias_ih is not None:
         weights += [cell.bias_ih, cell.bias_hh]
     if not usable(input, *state, *weights):
         return None
 
-    def step_by_step(
-        input: Tensor, hidden: Tensor, memory: Tensor, *weights: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        again = LSTMCellStep(weights, len(weights) > 2, False)
-        output, (_, last) = _run_parts(again, input, (hidden, memory), False)
-        return output, last
+    def step_by_step(input: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        first, own = tensors[: len(state)], tensors[len(state) :]
+        again = make_cell("LSTM" if len(first) == 2 else "GRU", own, len(own) > 2)
+        output, (_, *last) = _run_parts(again, input, first, False)
+        return output, *last
 
     if reverse:
         input = input.flip(0)
-    hidden, memory = state
-    output, last = lstm_steps(input, hidden, memory, weights, step_by_step)
-    final = output.select(0, -1), last
+    output, *last = layer_steps(input, state, weights, step_by_step)
+    final = output.select(0, -1), *last
     return (output.flip(0) if reverse else output), final
 
 

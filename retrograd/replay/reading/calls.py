@@ -47,7 +47,7 @@ FOLLOWED = frozenset(
 )
 LEAF_PARTS = FOLLOWED | frozenset(
     """
-    functional init rnn recurrence recurrence_functions lstm_steps adaptive parameter
+    functional init rnn recurrence recurrence_functions layer_steps adaptive parameter
     fractional_pooling cross_map_lrn linear_cross_entropy grad
     """.split()
 )

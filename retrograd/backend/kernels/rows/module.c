@@ -456,7 +456,8 @@ PyInit__rows(void)
     usable_builds(builds);
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
-    if (module != NULL && PyModule_AddFunctions(module, sum_methods) < 0) {
+    if (module != NULL
+        && (PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0)) {
         Py_CLEAR(module);
     }
     return module;

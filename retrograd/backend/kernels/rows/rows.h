@@ -30,6 +30,27 @@ typedef void (*PairLoop)(const void *gradient, const void *other, void *result, 
 typedef void (*NormLoop)(const NormWork *work);
 typedef void (*ColumnsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t step);
 
+/* The steps of an LSTM (four gates) or of a GRU (three), for a batch of sequences. What has steps is (steps, batch, ...).
+ *
+ * `panels` is the weight of the hidden state, laid out as the products read it, and after it the biases (see
+ * rows_recurrent.h); NULL: the hidden state has no share, as in a single step whose gates are known. */
+typedef struct {
+    ptrdiff_t steps, batch, width;
+    void *panels;
+    void *gates;                /* the input's share of the gates; they take its place */
+    void *hidden, *cell;        /* one step more: first the initial states */
+    void *own;                  /* GRU: the hidden state's share of the candidate */
+    const void *of_hidden;      /* and its distances of a step and of a row, in elements */
+    ptrdiff_t of_step, of_row;
+    void *of_gates, *of_own;    /* the gradients of the input's share; GRU: of the hidden state's too */
+    void *of_first;             /* (batch, width): of the first hidden state */
+    void *carried;              /* of the cell state, or, GRU, of the hidden state past the gates */
+} RecurrentWork;
+
+typedef size_t (*PackLoop)(const void *weight, const void *bias, const void *other, int gates, int turned,
+                           ptrdiff_t width, void *panels);
+typedef void (*RecurrentLoop)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop);
+
 /* How many columns are added up at a time: their totals stay in the nearest cache. */
 #define COLUMNS_TOGETHER 512
 
@@ -44,6 +65,8 @@ typedef struct {
     RowsLoop sum_rows[2];
     ColumnsLoop sum_columns[2];
     MapLoop relu[2];
+    PackLoop pack[2];
+    RecurrentLoop lstm[2], lstm_gradients[2], gru[2], gru_gradients[2];
 } RowLoops;
 
 extern const RowLoops rows_portable;

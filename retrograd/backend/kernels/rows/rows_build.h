@@ -24,6 +24,7 @@
 #include "rows_loops.h"
 #include "rows_norm.h"
 #include "rows_sums.h"
+#include "rows_recurrent.h"
 #undef REAL
 #undef BITS
 #undef UNSIGNED_BITS
@@ -43,6 +44,7 @@
 #include "rows_loops.h"
 #include "rows_norm.h"
 #include "rows_sums.h"
+#include "rows_recurrent.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -65,4 +67,9 @@ const RowLoops BUILD = {
     .sum_rows = PAIR(sum_rows),
     .sum_columns = PAIR(sum_columns),
     .relu = PAIR(relu),
+    .pack = PAIR(pack),
+    .lstm = PAIR(lstm),
+    .lstm_gradients = PAIR(lstm_gradients),
+    .gru = PAIR(gru),
+    .gru_gradients = PAIR(gru_gradients),
 };
