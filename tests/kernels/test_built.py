@@ -77,4 +77,4 @@ print(core.status())
     )
     assert run.stdout.startswith("[2.0, 4.0] False False None\n")
     assert "python setup.py build_ext --inplace" in run.stdout
-    assert run.stderr.count("RuntimeWarning") == 3
+    assert run.stderr.count("RuntimeWarning") == 4
