@@ -57,13 +57,6 @@ def cell_at(version: int) -> VersionCell:
     return cell
 
 
-def wrote(tensor: Tensor, writes: int, facts: tuple[Any, ...]) -> None:
-    """Count what instructions wrote into a tensor from outside."""
-    cell = cell_of(tensor)
-    cell.version += writes
-    cell.writer, cell.code, cell.lasti = facts
-
-
 def is_like(tensor: Any, slot: Slot) -> bool:
     """Whether a tensor without history lies in memory as the recorded one did."""
     if not isinstance(tensor, Tensor) or tensor.grad_fn is not None:
@@ -92,9 +85,9 @@ class Plan:
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder = recorder
-        self.reading = reading
+        self.guards = getattr(reading, "guards", reading)
         self.names: dict[str, Any] = {
-            "MISS": MISS, "made": made, "cell_at": cell_at, "wrote": wrote, "is_like": is_like,
+            "MISS": MISS, "made": made, "cell_at": cell_at, "is_like": is_like,
             "expect": expect, "rebuilt": rebuilt, "check": reading.check, "wrap": wrap,
             "cell_of": cell_of,
         }  # fmt: skip
@@ -116,7 +109,7 @@ class Plan:
         for done in recorder.done:
             self._call(done) if done.call is not None else self._after(done)
         for function, args in reading.effects:
-            self._lines.append(f"{self.constant(function)}(*{self.express(tuple(args))})")
+            self._lines.append(self._called(function, args, {}))
         self._lines.append(f"return {self.express(reading.leaving)}")
         for done in recorder.done:
             if done.call is None:
@@ -125,6 +118,7 @@ class Plan:
         self.text = f"def run(args, kwargs):\n{body}\n"
         exec(compile(self.text, "<retrograd replay>", "exec"), self.names)
         self.run: Callable[[Any, Any], Any] = self.names["run"]
+        del self.recorder, self._bound, self._anchors  # and with them the arrays of the recording
 
     def agrees(self, other: Plan) -> bool:
         """Whether another recording gave the same plan."""
@@ -228,6 +222,11 @@ class Plan:
             return "{" + "".join(pairs) + "}"
         return repr(value) if kind in (bool, int, str, type(None)) else self.constant(value)
 
+    def _called(self, function: object, args: Sequence[object], kwargs: dict[str, object]) -> str:
+        given = [self.express(x) for x in args]
+        given += [f"{name}={self.express(x)}" for name, x in kwargs.items()]
+        return f"{self.constant(function)}({', '.join(given)})"
+
     def _tensor(self, tensor: Tensor) -> str:
         taken = self.recorder.adopted.get(id(tensor))
         if taken is not None:
@@ -253,8 +252,8 @@ class Plan:
 
     def why_not(self, args: Any, kwargs: Any) -> str:
         """Why this plan does not serve a call."""
-        guards = getattr(self.reading, "guards", None)
-        found = None if guards is None else guards.why_not(args, kwargs)
+        why_not = getattr(self.guards, "why_not", None)
+        found = None if why_not is None else why_not(args, kwargs)
         return found or "a gradient is there that was not, or the other way round"
 
     # ---- what is done
@@ -263,9 +262,7 @@ class Plan:
         assert done.call is not None
         function, args, kwargs, result = done.call
         name = f"r{len(self._lines)}"
-        self._lines.append(
-            f"{name} = {self.constant(function)}(*{self.express(args)}, **{self.express(kwargs)})"
-        )
+        self._lines.append(f"{name} = {self._called(function, args, kwargs)}")
         for path, tensor in _paths(result, name):
             taken = self.recorder.adopted.get(id(tensor))
             if taken is not None and (taken.place or 0) < 0:
@@ -280,7 +277,9 @@ class Plan:
         for taken, count in done.writes:
             cell = cell_of(taken.tensor)
             facts = self.constant((cell.writer, cell.code, cell.lasti), "n")
-            self._lines.append(f"wrote({self.outside(taken)}, {count}, {facts})")
+            name = self.outside(taken)
+            self._lines.append(f"cell = {name}._cell or cell_of({name}); cell.version += {count}")
+            self._lines.append(f"cell.writer, cell.code, cell.lasti = {facts}")
         for taken, grad in done.grads:
             value = "None" if grad is None else self._tensor(grad)
             self._lines.append(f"{self.outside(taken)}._meta.grad = {value}")

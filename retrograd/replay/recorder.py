@@ -184,6 +184,10 @@ class Recorder:
         if self.tape.refusal is not None:
             self.stop()
             return function(*plain(args), **plain(kwargs))
+        if function is setattr and args[1:] == ("grad", None):
+            self.adopt(args[0])
+            setattr(*args)  # what a segment leaves in `.grad` is noted at its end
+            return None
         self.close_segment()
         swapped = self._real((args, kwargs))
         self._pause()
@@ -288,10 +292,8 @@ def _grad(tensor: Tensor) -> Tensor | None:
     return None if tensor._meta is None else tensor._meta.grad
 
 
-def _without_grad(function: Any, first: object = True, *rest: object, **named: object) -> list[Any]:
+def _without_grad(function: Any, first: object = True, *_: object, **named: object) -> list[Any]:
     """The tensors that have no `.grad` after a call, whatever they had before."""
-    if function is setattr and rest == ("grad", None):
-        return [first]
     if getattr(function, "__name__", "") != "zero_grad" or not named.get("set_to_none", first):
         return []
     owner = function.__self__

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -366,6 +369,26 @@ def test_a_freed_graph_says_who_freed_it():
     with pytest.raises(RuntimeError, match="backward through the graph a second time") as caught:
         loss.backward()
     assert "loss.backward()" in "".join(caught.value.__notes__)
+
+
+def test_nothing_of_a_recording_is_kept():
+    weight = torch.ones(3, requires_grad=True)
+    seen = []
+
+    def step(call, x):
+        weight.grad = None
+        hidden = (weight * x).exp()
+        seen.append(weakref.ref(getattr(hidden._array, "held", hidden._array)))
+        hidden.sum().backward()
+
+    wrapped = replayed(step, weight)
+    for _ in range(6):
+        argument = torch.ones(3)
+        wrapped(argument)
+    seen.append(weakref.ref(argument))
+    del argument
+    gc.collect()
+    assert wrapped.replayed == 3 and [x() for x in seen] == [None] * len(seen)
 
 
 # ------------------------------------------------------------------------------ what is refused
