@@ -21,7 +21,7 @@ from retrograd.backend.arrays import Array
 from retrograd.backend.cpu import CPU
 from retrograd.backend.device import KERNELS, Kernel
 from retrograd.backend.kernels.built import check_sources
-from retrograd.backend.neutral import special_logistic
+from retrograd.backend.neutral import scatter, special_logistic
 
 STATUS: dict[str, str] = {}
 """Whether the compiled kernels for rows and for windows are in use, and why not."""
@@ -81,6 +81,11 @@ def _not_below_zero(x: Array) -> Array:
     return cpu_masking.not_below_zero(x) if found is None else found
 
 
+def _add_rows(flat: Array, places: Array, values: Array) -> None:
+    if not rows.add_rows(flat, places, values):
+        scatter.add_rows(CPU.xp, flat, places, values)
+
+
 def _sum(
     a: Array, axis: object = None, dtype: object = None, out: object = None, keepdims: bool = False
 ) -> Any:
@@ -89,4 +94,6 @@ def _sum(
 
 
 if rows is not None:
-    CPU.xp.__dict__.update(expit=_expit, not_below_zero=_not_below_zero, sum=_sum)
+    CPU.xp.__dict__.update(
+        add_rows=_add_rows, expit=_expit, not_below_zero=_not_below_zero, sum=_sum
+    )

@@ -348,6 +348,8 @@ class Table:
     @staticmethod
     def _fill_where(input: Tensor | None, mask: Tensor, value: Tensor) -> Tensor: ...
     @staticmethod
+    def _fixed_gradients(*arguments: Any) -> Sequence[Tensor | None]: ...
+    @staticmethod
     def _fmod_number(
         input: Tensor,
         other: Tensor | Number | complex,

@@ -30,6 +30,33 @@ def layer_norm_gradients(
     needs: tuple[bool, bool, bool],
     /,
 ) -> tuple[Array | None, Array | None, Array | None] | None: ...
+def channel_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array | None,
+    variance: Array | None,
+    shape: tuple[int, int, int],
+    eps: float,
+    /,
+) -> tuple[Array, Array, Array, Array] | None: ...
+def channel_norm_gradients(
+    grad: Array,
+    input: Array,
+    weight: Array | None,
+    mean: Array,
+    inverse: Array,
+    shape: tuple[int, int, int],
+    fixed: bool,
+    needs: tuple[bool, bool, bool],
+    /,
+) -> tuple[Array | None, Array | None, Array | None] | None: ...
+def add_rows(flat: Array, rows: Array, values: Array, /) -> bool: ...
+def take_along(input: Array, dim: int, index: Array, /) -> Array | None: ...
+def add_along(
+    input: Array, dim: int, index: Array, source: Array, in_place: bool, /
+) -> Array | None: ...
+def running_sum(input: Array, dim: int, /) -> Array | None: ...
 def sum_over(input: Array, axes: object, keepdims: bool, mean: bool, /) -> Array | None: ...
 def lstm(
     gates: Array,

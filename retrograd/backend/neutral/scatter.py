@@ -87,7 +87,7 @@ def add_at(xp: Namespace, target: Array, index: Array | Index, values: Array) ->
         inner = target.shape[len(parts) :]
         row = rows[0] if len(rows) == 1 else xp.ravel_multi_index(rows, named)
         spread = xp.broadcast_to(values, (*row.shape, *inner))
-        _add_rows(xp, flat, row.reshape(-1), spread.reshape(row.size, prod(inner)))
+        xp.add_rows(flat, row.reshape(-1), spread.reshape(row.size, prod(inner)))
     else:
         positions = _positions_of(xp, target.shape, parts)
         spread = xp.broadcast_to(values, positions.shape)
@@ -126,7 +126,7 @@ def embedding_gradient(
         counts = xp.bincount(rows, minlength=num_rows)[rows]
         values = values / counts[:, None].astype(values.dtype)
     result: Array = xp.zeros(num_rows * prod(inner), values.dtype)
-    _add_rows(xp, result, rows, values)
+    xp.add_rows(result, rows, values)
     return narrow(result, grads.dtype).reshape(num_rows, *inner)
 
 
@@ -222,7 +222,7 @@ def flat_positions(xp: Namespace, shape: tuple[int, ...], dim: int, index: Array
     return positions
 
 
-def _add_rows(xp: Namespace, flat: Array, rows: Array, values: Array) -> None:
+def add_rows(xp: Namespace, flat: Array, rows: Array, values: Array) -> None:
     """Add row `i` of `values` to row `rows[i]` of a flat array of equal rows, in place."""
     width = values.shape[1]
     values = values.astype(flat.dtype, copy=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU, xp_of
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral import scatter as scattering
 from retrograd.engine.views import bump
 from retrograd.ops import errors
@@ -210,6 +211,15 @@ def gather(
     return found.reshape(index.shape)
 
 
+compiled_first(
+    "gather",
+    lambda input, dim, index, *, sparse_grad=False: (
+        None if sparse_grad else rows.take_along(input, dim, index)
+    ),
+    short=True,
+)
+
+
 @op(
     g=lambda m, g, dim, index: m.gather(g, dim, index),
     holomorphic=False,
@@ -229,6 +239,12 @@ def _gather_gradient(
         return result
     lined = scattering.scatter_reduce(xp, _lined(result), dim, _lined(index), _lined(g), "sum")
     return lined.reshape(shape)
+
+
+compiled_first(
+    "_gather_gradient",
+    lambda g, shape, dim, index: rows.add_along(CPU.xp.zeros(shape, g.dtype), dim, index, g, True),
+)
 
 
 # ------------------------------------------------------------------------------------ scatter
@@ -302,6 +318,12 @@ def scatter_add(xp: Namespace, input: Array, dim: int, index: Array, src: Array)
     tensor([4., 0., 2.])
     """
     return reduce_along(xp, input, dim, index, src, "sum", True)
+
+
+compiled_first(
+    "scatter_add",
+    lambda input, dim, index, src: rows.add_along(input, dim, index, src, False),
+)
 
 
 def reduce_along(

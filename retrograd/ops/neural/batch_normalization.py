@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import xp_of
-from retrograd.backend.cpu_rows import compiled_first
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral.arrangement import arranged
 from retrograd.backend.quiet import quiet
 from retrograd.engine.state import TRANSFORMS
@@ -21,6 +23,7 @@ from retrograd.ops.neural.normalization import (
     check_batch,
     check_normalized_shape,
     check_parameters,
+    compiled_norm_gradients,
     normalized,
     normalized_planes,
     scaled,
@@ -29,7 +32,7 @@ from retrograd.ops.neural.normalization import (
     to_weight,
 )
 from retrograd.ops.neural.operand_checks import floating_only, no_backward
-from retrograd.ops.registry import RECORDED, Table, function_only, functional, op
+from retrograd.ops.registry import RECORDED, Table, function_only, functional, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, cell_of, wrap
 
@@ -38,49 +41,49 @@ _EVERY = (*FLOATS, *HALVES)
 # ---------------------------------------------------------------------------------- batch_norm
 
 
-def _batch_gradients(
+def _fixed_gradients(
     m: Table,
-    g: Sequence[Tensor],
+    g: Tensor,
     needs: tuple[bool, ...],
     input: Tensor,
     weight: Tensor,
     bias_shape: Shape,
-    running_mean: Tensor,
-    running_var: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-    training: bool,
+    mean: Tensor,
+    inverse: Tensor,
     layout: Layout,
+    name: str,
 ) -> Gradients:
-    """In training as for layer_norm; otherwise the statistics are constants."""
-    mean, inverse, slopes = out1, out2, g[0]
-    if training:
-        return m._norm_gradients(
-            slopes,
-            needs,
-            input,
-            weight,
-            bias_shape,
-            mean,
-            inverse,
-            layout,
-            "_batch_norm_gradient",
-        )
+    """`_norm_gradients` where the statistics are constants."""
     of_input = of_weight = of_bias = None
     if needs[0]:
-        weighted = m.reshape(times_weight(m, slopes, weight, layout), layout.grouped)
+        weighted = m.reshape(times_weight(m, g, weight, layout), layout.grouped)
         of_input = m.reshape(m.mul(weighted, inverse), tuple(input.shape))
     if needs[1]:
         standard = m.mul(m.sub(m.reshape(input, layout.grouped), mean), inverse)
-        products = m.mul(m.reshape(slopes, layout.grouped), standard)
+        products = m.mul(m.reshape(g, layout.grouped), standard)
         of_weight = to_weight(m, products, layout, tuple(weight.shape))
     if needs[2]:
-        of_bias = to_weight(m, slopes, layout, bias_shape)
+        of_bias = to_weight(m, g, layout, bias_shape)
     return of_input, of_weight, of_bias
 
 
+def _recorded_fixed_gradients(*arguments: Any) -> Gradients:
+    return _fixed_gradients(RECORDED, *arguments)
+
+
+table_entry(
+    "_fixed_gradients",
+    lambda xp, *arguments: _fixed_gradients(xp.raw, *arguments),
+    _recorded_fixed_gradients,
+)
+compiled_first("_fixed_gradients", partial(compiled_norm_gradients, fixed=True))
+
+
 @op(
-    gradients=_batch_gradients,
+    # in training as for layer_norm; otherwise the statistics are constants
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, training, layout: (
+        m._norm_gradients if training else m._fixed_gradients
+    )(g[0], needs, input, weight, bias_shape, out1, out2, layout, "_batch_norm_gradient"),
     differentiable=("input", "weight", "bias"),
     outputs=4,
     nondifferentiable=(1, 2, 3),
@@ -114,12 +117,23 @@ def _batch_norm(
     return arranged(xp, result, input), mean.copy(), inverse, running_var.reshape(-1, 1).copy()
 
 
-compiled_first(
-    "_batch_norm",
-    lambda input, weight, bias, running_mean, running_var, training, layout, eps: (
-        normalized_planes(input, weight, bias, layout, eps) if training else None
-    ),
-)
+def _compiled_batch_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    training: bool,
+    layout: Layout,
+    eps: float,
+) -> tuple[Array, Array, Array, Array] | None:
+    given = (None, None) if training else (running_mean, running_var)
+    found: tuple[Array, Array, Array, Array] | None
+    found = rows.channel_norm(input, weight, bias, *given, layout.scaled, eps)
+    return found or (normalized_planes(input, weight, bias, layout, eps) if training else None)
+
+
+compiled_first("_batch_norm", _compiled_batch_norm)
 
 
 def _update(running: Tensor, value: Array, momentum: float) -> None:

@@ -282,7 +282,7 @@ def _norm_gradients(
     return of_input, *_parameter_gradients(m, g, needs, standard, weight, bias_shape, layout)
 
 
-def _compiled_norm_gradients(
+def compiled_norm_gradients(
     g: Array,
     needs: tuple[bool, ...],
     input: Array,
@@ -292,11 +292,16 @@ def _compiled_norm_gradients(
     inverse: Array,
     layout: Layout,
     name: str,
+    fixed: bool = False,
 ) -> Gradients | None:
     grouped, scaled, _ = layout
     found = None
     if len(scaled) == 3:
-        if windows is not None:
+        if fixed or (scaled[2] == 1 and grouped == scaled):
+            found = rows.channel_norm_gradients(
+                g, input, weight, mean, inverse, scaled, fixed, needs
+            )
+        elif windows is not None:
             found = windows.planes_norm_gradients(
                 g, input, weight, mean, inverse, grouped, scaled, needs
             )
@@ -323,7 +328,7 @@ def normalized_planes(
 
 
 table_entry("_norm_gradients", _norm_gradients, _recorded_norm_gradients)
-compiled_first("_norm_gradients", _compiled_norm_gradients)
+compiled_first("_norm_gradients", compiled_norm_gradients)
 
 
 # ---------------------------------------------------------------------------------- layer_norm

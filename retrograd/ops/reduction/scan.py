@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from retrograd import dtypes, return_types
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops import errors
 from retrograd.ops.elementwise.special import complex_logaddexp
 from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
@@ -55,6 +56,12 @@ def reversed_cumsum(m: Table, g: Tensor, dim: int) -> Tensor:
 def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Sum of the elements up to and including each place."""
     return _accumulate(xp.cumsum, input, dim, dtype)
+
+
+compiled_first(
+    "cumsum",
+    lambda input, dim, *, dtype=None: rows.running_sum(input, dim) if dtype is None else None,
+)
 
 
 @op(

@@ -457,7 +457,8 @@ PyInit__rows(void)
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
     if (module != NULL
-        && (PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0)) {
+        && (PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
+            || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0)) {
         Py_CLEAR(module);
     }
     return module;

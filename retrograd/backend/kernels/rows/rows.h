@@ -23,11 +23,25 @@ typedef struct {
     double epsilon;
 } NormWork;
 
+/* batch_norm of (samples, channels, places), and its gradients. */
+typedef struct {
+    ptrdiff_t samples, channels, places;
+    int fixed; /* the statistics are given, and do not depend on the input */
+    const void *input, *gradient, *weight, *bias;
+    void *mean, *inverse, *variance;
+    void *result;
+    void *of_weight, *of_bias;
+    double *sums;  /* two for each piece (see rows_channels.h) */
+    double *taken; /* two for each channel */
+    double epsilon;
+} ChannelWork;
+
 typedef void (*RowsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length);
 typedef void (*RowPairsLoop)(const void *gradient, const void *output, void *result, ptrdiff_t rows, ptrdiff_t length);
 typedef void (*MapLoop)(const void *input, void *result, ptrdiff_t size);
 typedef void (*PairLoop)(const void *gradient, const void *other, void *result, ptrdiff_t size);
 typedef void (*NormLoop)(const NormWork *work);
+typedef void (*ChannelLoop)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop);
 typedef void (*ColumnsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t step);
 
 /* The steps of an LSTM (four gates) or of a GRU (three), for a batch of sequences. What has steps is (steps, batch, ...).
@@ -62,6 +76,8 @@ typedef struct {
     MapLoop sigmoid[2], silu[2], gelu[2], gelu_tanh[2];
     PairLoop gelu_gradient[2], gelu_tanh_gradient[2], silu_gradient[2];
     NormLoop layer_norm[2], layer_norm_gradients[2];
+    ChannelLoop channel_statistics[2], channel_apply[2], channel_sums[2], channel_slopes[2];
+    void (*channel_totals[2])(const ChannelWork *work);
     RowsLoop sum_rows[2];
     ColumnsLoop sum_columns[2];
     MapLoop relu[2];

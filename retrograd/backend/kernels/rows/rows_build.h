@@ -25,6 +25,7 @@
 #include "rows_norm.h"
 #include "rows_sums.h"
 #include "rows_recurrent.h"
+#include "rows_channels.h"
 #undef REAL
 #undef BITS
 #undef UNSIGNED_BITS
@@ -45,6 +46,7 @@
 #include "rows_norm.h"
 #include "rows_sums.h"
 #include "rows_recurrent.h"
+#include "rows_channels.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -64,6 +66,11 @@ const RowLoops BUILD = {
     .silu_gradient = PAIR(silu_gradient),
     .layer_norm = PAIR(layer_norm),
     .layer_norm_gradients = PAIR(layer_norm_gradients),
+    .channel_statistics = PAIR(channel_statistics),
+    .channel_apply = PAIR(channel_apply),
+    .channel_sums = PAIR(channel_sums),
+    .channel_slopes = PAIR(channel_slopes),
+    .channel_totals = PAIR(channel_totals),
     .sum_rows = PAIR(sum_rows),
     .sum_columns = PAIR(sum_columns),
     .relu = PAIR(relu),
