@@ -164,6 +164,7 @@ MAPS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 PAIRS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "silu_gradient": ("_silu_gradient", ()),
+    "softplus_gradient": ("_softplus_gradient", (1.0, 20.0)),
     "gelu_gradient": ("_gelu_gradient", ("none",)),
     "gelu_tanh_gradient": ("_gelu_gradient", ("tanh",)),
 }

@@ -233,6 +233,14 @@ def _softplus_gradient(
     return xp.where(scaled > threshold, grad, result)
 
 
+compiled_first(
+    "_softplus_gradient",
+    lambda grad, input, beta, threshold: (
+        rows.softplus_gradient(grad, input) if beta == 1 and threshold == 20 else None
+    ),
+)
+
+
 @op(
     input=lambda m, g, input, beta, threshold: m._softplus_gradient(g, input, beta, threshold),
     check=floating_only("softplus_cpu"),

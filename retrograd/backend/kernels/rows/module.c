@@ -417,6 +417,7 @@ FUNCTION(relu, run_map)
 FUNCTION(gelu, run_map)
 FUNCTION(gelu_tanh, run_map)
 FUNCTION(silu_gradient, run_pair)
+FUNCTION(softplus_gradient, run_pair)
 FUNCTION(gelu_gradient, run_pair)
 FUNCTION(gelu_tanh_gradient, run_pair)
 
@@ -433,6 +434,7 @@ static PyMethodDef methods[] = {
     METHOD(gelu, "gelu(input): the form with erf"),
     METHOD(gelu_tanh, "gelu_tanh(input)"),
     METHOD(silu_gradient, "silu_gradient(grad, input)"),
+    METHOD(softplus_gradient, "softplus_gradient(grad, input): with beta 1 and threshold 20"),
     METHOD(gelu_gradient, "gelu_gradient(grad, input)"),
     METHOD(gelu_tanh_gradient, "gelu_tanh_gradient(grad, input)"),
     METHOD(layer_norm, "layer_norm(input, weight, bias, columns, eps): result, mean, one over deviation"),

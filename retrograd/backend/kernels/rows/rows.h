@@ -74,7 +74,7 @@ typedef struct {
     RowsLoop softmax[2], log_softmax[2];
     RowPairsLoop softmax_gradient[2], log_softmax_gradient[2];
     MapLoop sigmoid[2], silu[2], gelu[2], gelu_tanh[2];
-    PairLoop gelu_gradient[2], gelu_tanh_gradient[2], silu_gradient[2];
+    PairLoop gelu_gradient[2], gelu_tanh_gradient[2], silu_gradient[2], softplus_gradient[2];
     NormLoop layer_norm[2], layer_norm_gradients[2];
     ChannelLoop channel_statistics[2], channel_apply[2], channel_sums[2], channel_slopes[2];
     void (*channel_totals[2])(const ChannelWork *work);

@@ -64,6 +64,7 @@ const RowLoops BUILD = {
     .gelu_gradient = FLOATS_ONLY(gelu_gradient),
     .gelu_tanh_gradient = PAIR(gelu_tanh_gradient),
     .silu_gradient = PAIR(silu_gradient),
+    .softplus_gradient = PAIR(softplus_gradient),
     .layer_norm = PAIR(layer_norm),
     .layer_norm_gradients = PAIR(layer_norm_gradients),
     .channel_statistics = PAIR(channel_statistics),
