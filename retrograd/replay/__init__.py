@@ -66,6 +66,8 @@ class Replay:
                     plan = Plan(recorder, reading)
                 except Unbindable as reason:
                     recorder.refuse(str(reason))
+                except Exception as error:  # a mistake of ours: the step's result is right
+                    recorder.refuse(f"no plan can be made: {type(error).__name__}: {error}")
         before, self._candidate = self._candidate, plan
         if recorder.tape.refusal is not None:
             self._say(recorder.tape.refusal, 3)

@@ -335,7 +335,10 @@ def trace(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Ex
         return Symbol(inputs[-1])
 
     given = [symbol(operand) for operand in operands]
-    found = kernel(*given, **{key: symbol(value) for key, value in keywords.items()})
+    try:
+        found = kernel(*given, **{key: symbol(value) for key, value in keywords.items()})
+    except Exception as error:  # a kernel that looks at elements finds none
+        raise Untraceable(f"{name}: {error}") from None
     found = given[0] if found is None or found is True else found
     several = found if isinstance(found, tuple) else (found,)
     return _linear(inputs, [_symbol(each).value for each in several])

@@ -193,6 +193,9 @@ def emit(
     NAMED["cpu"] = CPU  # what kernels make inside is not the step's
     try:
         found = function(*_bare(args, tape), **_bare(keywords, tape))
+    except Exception:
+        tape.refuse("an operation fails, perhaps because of the elements")
+        raise
     finally:
         NAMED["cpu"] = RECORDING
         tape.position = position()

@@ -63,6 +63,7 @@ def recorded(step):
             step.leaving = recorder.leaf(step.run)
             if recorder.tape.refusal is None:
                 recorder.close_segment()
+            if recorder.tape.refusal is None:
                 return Plan(recorder, step), step.leaving
         except Unbindable as reason:
             recorder.refuse(str(reason))
