@@ -12,6 +12,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend.quiet import quiet
 from retrograd.replay.chains import REALS, Chain, Group, machine, spread
+from retrograd.replay.copies import without_copies
 from retrograd.replay.execute import function_of
 from retrograd.replay.fusing import Fusing
 from retrograd.replay.program import Instruction, Program, Slot
@@ -71,9 +72,11 @@ class _Writer:
         for number, name, operands in self.order:
             to = 0 if number is None else registers[number]
             if name == "LOAD":
-                used = [self._listed(self.places, operands)]
+                used = [len(self.places)]
+                self.places.append(operands)
             elif name == "CONSTANT":
-                used = [self._listed(self.constants, operands[0])]
+                used = [len(self.constants)]
+                self.constants.append(operands[0])
             elif name in _USES:
                 where = self.places if name == "STORE" else self.sums
                 where.append(operands[1])
@@ -86,13 +89,6 @@ class _Writer:
         return (
             self.chain.number, shape, places, sums, self.constants, steps, self.uniform_steps, count
         )  # fmt: skip
-
-    @staticmethod
-    def _listed(values: list[Any], value: Any) -> int:
-        if value not in values or value != value:
-            values.append(value)
-            return len(values) - 1
-        return values.index(value)
 
     def _registers(self) -> dict[int, int]:
         """A register for each value, free again after its last use."""
@@ -118,12 +114,9 @@ class _Writer:
 def _paired(steps: list[_Line]) -> list[_Line]:
     """Two steps as one where only the second reads what the first gives: half the stores."""
     uses = Counter([operand for _, name, operands in steps for operand in _read(name, operands)])
-    loaded = {operands[0] for _, name, operands in steps if name == "LOAD"}
     free: dict[int, tuple[int, str, tuple[Any, ...]]] = {}  # values that one step will read
     found: list[_Line | None] = []
     for number, name, operands in steps:
-        if name == "STORE" and operands[1][0] in loaded:
-            free.clear()  # what a step before it reads may be what it overwrites
         if name not in ("add", "subtract", "multiply") or number is None:
             found.append((number, name, operands))
             continue
@@ -198,6 +191,7 @@ class MachineExecutor:
     """Runs a program on the compiled machine; what it does equals `PythonExecutor` to rounding."""
 
     def __init__(self, program: Program) -> None:
+        program = without_copies(program)
         self.groups = groups = Fusing(program).groups
         visible = {s.buffer.index for s in program.outputs}
         visible |= {b.index for b in program.buffers if b.kind != "own"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Protocol
 
+from retrograd import core
 from retrograd.backend.arrays import Array
 from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.node import Node, dressed
@@ -42,6 +43,7 @@ class Unbindable(Exception):
 # --------------------------------------------------------------- what the function calls
 
 
+@core.shortcut("made")
 def made(array: Array, facts: tuple[Any, ...], cell: VersionCell | None) -> Tensor:
     """A tensor of the step for somebody outside."""
     tensor = wrap(array)
@@ -50,6 +52,7 @@ def made(array: Array, facts: tuple[Any, ...], cell: VersionCell | None) -> Tens
     return tensor
 
 
+@core.shortcut("cell_at")
 def cell_at(version: int) -> VersionCell:
     """A version cell that has counted some writes."""
     cell = VersionCell()

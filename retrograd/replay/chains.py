@@ -139,7 +139,8 @@ class Chain(Group):
     def constant(self, number: Any) -> Register:
         if isinstance(number, complex):
             raise Unsupported("complex numbers")
-        found = self.value("CONSTANT", (float(number),), "f", True)
+        sign = math.copysign(1.0, number)  # equal zeros are not the same
+        found = self.value("CONSTANT", (float(number), sign), "f", True)
         return self.step("truth_of", (found,), "b") if isinstance(number, bool) else found
 
     def step(self, primitive: str, operands: tuple[Register, ...], kind: str) -> Register:

@@ -330,7 +330,11 @@ def _expression(instruction: Instruction) -> tuple[Expression, list[Slot]]:
     if not _is_elementwise(instruction.op):
         raise Unsupported("not elementwise")
     options = {k: operand(v) for k, v in instruction.keywords.items() if k != "out"}
-    return trace(instruction.op, [operand(o) for o in instruction.operands], options), slots
+    operands = [operand(o) for o in instruction.operands]
+    try:
+        return trace(instruction.op, operands, options), slots
+    except Exception as error:  # a kernel checks what is no matter of single elements
+        raise Unsupported(str(error)) from None
 
 
 def _is_elementwise(op: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from retrograd.backend import CPU, NAMED
@@ -35,8 +34,8 @@ def _recording(tape: Tape) -> Iterator[None]:
 class _Zeros:
     """Arrays of zeros for slots; those of one buffer lie in one block of memory."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self) -> None:
+        self.tape = Tape()
         self.blocks: dict[Buffer, Any] = {}
         self.buffers: dict[int, Buffer] = {}  # of the tape's numbers
 
@@ -53,36 +52,41 @@ class _Zeros:
         array = CPU.array(value.shape, value.dtype, block, value.offset, value.strides)
         return Recorded(array, self.tape.slot_of(array))
 
+    def run(self, instruction: Instruction) -> list[Any] | None:
+        """What the kernel gives for such arrays; None if it cannot be recorded."""
+        try:
+            with _recording(self.tape), quiet():
+                args = self.of(instruction.operands)
+                options = {name: self.of(value) for name, value in instruction.keywords.items()}
+                found = KERNELS[instruction.op][0](RECORDING.xp, *args, **options)
+        except Exception:
+            return None
+        return None if self.tape.refusal is not None else flat(found)
+
 
 def unfolded(instruction: Instruction, program: Program) -> list[Instruction] | None:
     """The steps of an op's kernel as instructions of the program; None if it cannot be recorded."""
     if instruction.op not in KERNELS or instruction.target is not None:
         return None
-    tape = Tape()
-    zeros = _Zeros(tape)
-    try:
-        with _recording(tape), quiet():
-            args = zeros.of(instruction.operands)
-            options = {name: zeros.of(value) for name, value in instruction.keywords.items()}
-            found = flat(partial(KERNELS[instruction.op][0], RECORDING.xp)(*args, **options))
-    except Exception:
+    zeros = _Zeros()
+    found = zeros.run(instruction)
+    if found is None or len(found) != len(instruction.results):
         return None
-    if tape.refusal is not None or len(found) != len(instruction.results):
-        return None
+    tape, buffers = zeros.tape, zeros.buffers
     for result, made in zip(instruction.results, found, strict=True):
         if result is None:
             continue
         if not isinstance(made, Recorded) or made.slot is None:
             return None
-        if made.slot.buffer.index in zeros.buffers or _layout(made.slot) != _layout(result):
+        if made.slot.buffer.index in buffers or _layout(made.slot) != _layout(result):
             return None
-        zeros.buffers[made.slot.buffer.index] = result.buffer
+        buffers[made.slot.buffer.index] = result.buffer
     for slot in tape.slots:
         number = slot.buffer.index
-        if number not in zeros.buffers:
-            zeros.buffers[number] = replace(slot.buffer, index=len(program.buffers))
-            program.buffers.append(zeros.buffers[number])
-        slot.buffer, slot.index = zeros.buffers[number], len(program.slots)
+        if number not in buffers:
+            buffers[number] = replace(slot.buffer, index=len(program.buffers))
+            program.buffers.append(buffers[number])
+        slot.buffer, slot.index = buffers[number], len(program.slots)
         program.slots.append(slot)
     return tape.instructions
 

@@ -11,6 +11,7 @@ from retrograd.backend import CPU, NAMED
 from retrograd.replay import recording
 from retrograd.replay.assembly import MachineExecutor
 from retrograd.replay.chains import Chain, machine
+from retrograd.replay.copies import without_copies
 from retrograd.replay.execute import PythonExecutor
 from retrograd.replay.program import Instruction, Program, Slot
 from retrograd.replay.recording import RECORDING, Recorded, Tape
@@ -307,6 +308,22 @@ def test_one_chain_for_a_loss_and_its_gradient():
 
     made = MachineExecutor(recorded(step, [np.ones((4, 5))]))
     assert len([g for g in made.groups if isinstance(g, Chain) and g.shape == (4, 5)]) == 1
+
+
+def test_copies_are_left_out():
+    """Where nobody sees the difference: not of what is written later, on either side, or leaves."""
+
+    def step(a):
+        first, second, third, fourth = (xp.multiply(a, n) for n in range(1, 5))
+        plain, kept, changed, late = (xp.array(x) for x in (first, second, third, fourth))
+        xp.iadd(changed, a)  # its source is not read any more
+        xp.iadd(late, a)
+        return [plain, kept, second, changed, late, xp.add(fourth, a)]
+
+    values = np.arange(12.0).reshape(3, 4)
+    program = recorded(step, [values])
+    assert len(program.instructions) - len(without_copies(program).instructions) == 2
+    assert_same(*both(step, [values]))
 
 
 def test_calls_of_kernels():

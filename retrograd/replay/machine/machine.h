@@ -59,7 +59,8 @@ enum {
 typedef struct {
     uint16_t operation, to, a, b, c;
     uint8_t step_a, step_b, step_c; /* 0: the register has the same value in all lanes */
-    uint8_t direct;                 /* the next operation stores the result, and it lies in line: write it there */
+    uint8_t direct; /* the register may be the memory itself: of a place in line that the chain does not write, or of the
+                       place in line that the next operation stores to */
 } Step;
 
 typedef struct {

@@ -338,7 +338,7 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
         if (step->operation == LOAD) {
             const Place *place = chain->place + step->a;
             char *base = bases[place->buffer];
-            if (place->walk == IN_LINE && whole) {
+            if (step->direct && whole) {
                 registers[step->to] = (REAL *)(base + place->offset) + start;
             }
             else {

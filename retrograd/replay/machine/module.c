@@ -50,6 +50,7 @@ typedef struct {
     char **base; /* where each buffer begins */
     View *view;
     int *input, *output; /* views */
+    int *fleeting, *leaving, fleetings, leavings; /* views of one run; buffers of outputs */
     Instruction *instruction;
     PyObject *arena; /* an array of bytes */
     void *registers;
@@ -341,6 +342,18 @@ check_step(const Chain *chain, Step *step, int at, char *written)
     return 1;
 }
 
+/* Whether a chain writes into a buffer. */
+static int
+is_stored(const Chain *chain, int buffer)
+{
+    for (const Step *step = chain->step; step < chain->step + chain->steps; step++) {
+        if (step->operation == STORE && chain->place[step->b].buffer == buffer) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int
 read_steps(Chain *chain, PyObject *list)
 {
@@ -353,10 +366,16 @@ read_steps(Chain *chain, PyObject *list)
             return 0;
         }
     }
-    for (int at = chain->uniform_steps; at + 1 < chain->steps; at++) {
-        Step *step = chain->step + at, *next = step + 1;
-        step->direct = step->operation < PRIMITIVES && next->operation == STORE && next->a == step->to
-                       && chain->place[next->b].walk == IN_LINE;
+    const Step *end = chain->step + chain->steps;
+    for (Step *step = chain->step + chain->uniform_steps; step < end; step++) {
+        const Step *next = step + 1;
+        if (step->operation == LOAD) {
+            step->direct = chain->place[step->a].walk == IN_LINE && !is_stored(chain, chain->place[step->a].buffer);
+        }
+        else {
+            step->direct = step->operation < PRIMITIVES && next < end && next->operation == STORE
+                           && next->a == step->to && chain->place[next->b].walk == IN_LINE;
+        }
     }
     return 1;
 }
@@ -527,6 +546,8 @@ machine_dealloc(Machine *self)
     PyMem_Free(self->base);
     PyMem_Free(self->input);
     PyMem_Free(self->output);
+    PyMem_Free(self->fleeting);
+    PyMem_Free(self->leaving);
     PyMem_Free(self->registers);
     PyMem_Free(self->totals);
     Py_TYPE(self)->tp_free((PyObject *)self);
@@ -550,6 +571,29 @@ machine_clear(Machine *self)
     return 0;
 }
 
+/* Lists what each run makes and lets go. */
+static int
+find_fleeting(Machine *self)
+{
+    self->fleeting = zeros(self->views, sizeof(int));
+    self->leaving = zeros(self->buffers, sizeof(int));
+    if (self->fleeting == NULL || self->leaving == NULL) {
+        return 0;
+    }
+    for (int at = 0; at < self->views; at++) {
+        const int kind = self->buffer[self->view[at].buffer].kind;
+        if (kind == FROM_INPUT || kind == FROM_OUTPUT) {
+            self->fleeting[self->fleetings++] = at;
+        }
+    }
+    for (int at = 0; at < self->buffers; at++) {
+        if (self->buffer[at].kind == FROM_OUTPUT) {
+            self->leaving[self->leavings++] = at;
+        }
+    }
+    return 1;
+}
+
 static PyObject *
 machine_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {
@@ -571,6 +615,10 @@ machine_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keyword
             Py_DECREF(self);
             return NULL;
         }
+    }
+    if (!find_fleeting(self)) {
+        Py_DECREF(self);
+        return NULL;
     }
     for (int at = 0; at < self->outputs; at++) {
         const View *view = self->view + self->output[at];
@@ -642,11 +690,9 @@ new_view(Machine *self, View *view)
 static int
 make_outputs(Machine *self)
 {
-    for (int at = 0; at < self->buffers; at++) {
+    for (int each = 0; each < self->leavings; each++) {
+        const int at = self->leaving[each];
         Buffer *buffer = self->buffer + at;
-        if (buffer->kind != FROM_OUTPUT) {
-            continue;
-        }
         PyObject *owner;
         if (buffer->whole >= 0) {
             View *view = self->view + buffer->whole;
@@ -710,16 +756,13 @@ view_array(Machine *self, View *view)
 static void
 let_go(Machine *self)
 {
-    for (int at = 0; at < self->views; at++) {
-        const int kind = self->buffer[self->view[at].buffer].kind;
-        if (kind == FROM_INPUT || kind == FROM_OUTPUT) {
-            Py_CLEAR(self->view[at].array);
-        }
+    for (int at = 0; at < self->fleetings; at++) {
+        View *view = self->view + self->fleeting[at];
+        Py_CLEAR(view->array);
+        Py_CLEAR(self->buffer[view->buffer].owner);
     }
-    for (int at = 0; at < self->buffers; at++) {
-        if (self->buffer[at].kind == FROM_INPUT || self->buffer[at].kind == FROM_OUTPUT) {
-            Py_CLEAR(self->buffer[at].owner);
-        }
+    for (int at = 0; at < self->leavings; at++) {
+        Py_CLEAR(self->buffer[self->leaving[at]].owner);
     }
 }
 
