@@ -189,30 +189,34 @@ rows_add_along(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize
 
 /* ---- running sums --------------------------------------------------------------------------------------------- */
 
-/* Eight rows at a time: each addition waits for the one before it in its row. */
+/* Eight rows at a time: each addition waits for the one before it in its row. They are read and written in short stretches: rows
+ * that are a power of two apart, and element by element, would be in each other's way in the cache. */
 #define TOGETHER 8
+#define STRETCH 16
 
 #define RUN_ROWS(name, type)                                                                              \
     static void name(const type *x, type *out, npy_intp rows, npy_intp length)                            \
     {                                                                                                     \
-        for (npy_intp row = 0; row < rows; row += TOGETHER) {                                             \
+        for (npy_intp row = 0; row < rows; row += TOGETHER, x += TOGETHER * length, out += TOGETHER * length) { \
             const npy_intp few = rows - row < TOGETHER ? rows - row : TOGETHER;                           \
             double totals[TOGETHER];                                                                      \
+            type values[TOGETHER][STRETCH] = {{0}};                                                       \
             for (npy_intp one = 0; one < TOGETHER; one++) {                                               \
                 totals[one] = -0.0; /* which leaves the sign of a zero */                                 \
             }                                                                                             \
-            const type *from = x + row * length;                                                          \
-            type *to = out + row * length;                                                                \
-            for (npy_intp at = 0; few == TOGETHER && at < length; at++) {                                 \
-                for (npy_intp one = 0; one < TOGETHER; one++) {                                           \
-                    totals[one] += (double)from[one * length + at];                                       \
-                    to[one * length + at] = (type)totals[one];                                            \
+            for (npy_intp start = 0; start < length; start += STRETCH) {                                  \
+                const npy_intp size = length - start < STRETCH ? length - start : STRETCH;                \
+                for (npy_intp one = 0; one < few; one++) {                                                \
+                    memcpy(values[one], x + one * length + start, (size_t)size * sizeof(type));           \
                 }                                                                                         \
-            }                                                                                             \
-            for (npy_intp one = 0; few < TOGETHER && one < few; one++) {                                  \
-                for (npy_intp at = 0; at < length; at++) {                                                \
-                    totals[one] += (double)from[one * length + at];                                       \
-                    to[one * length + at] = (type)totals[one];                                            \
+                for (npy_intp at = 0; at < size; at++) {                                                  \
+                    for (npy_intp one = 0; one < TOGETHER; one++) {                                       \
+                        totals[one] += (double)values[one][at];                                           \
+                        values[one][at] = (type)totals[one];                                              \
+                    }                                                                                     \
+                }                                                                                         \
+                for (npy_intp one = 0; one < few; one++) {                                                \
+                    memcpy(out + one * length + start, values[one], (size_t)size * sizeof(type));         \
                 }                                                                                         \
             }                                                                                             \
         }                                                                                                 \
