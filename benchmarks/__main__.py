@@ -11,7 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner import Measurement, Worker, WorkerError, geometric_mean, measure
+from benchmarks.runner import (
+    Measurement,
+    Worker,
+    WorkerError,
+    geometric_mean,
+    measure,
+    with_threads,
+)
 from benchmarks.workloads import WORKLOADS
 
 PINNED_TORCH = "2.13"
@@ -42,6 +49,9 @@ def arguments() -> argparse.Namespace:
         action="store_true",
         help="run the subject's steps from a plan: retrograd.replay",
     )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads on both sides (1); above 1, time by a clock"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a glance")
     parser.add_argument(
         "--subject",
@@ -66,6 +76,8 @@ def arguments() -> argparse.Namespace:
         options.rounds = 5 if options.quick else 21
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
+    if options.threads < 1:
+        parser.error("--threads must be at least 1")
     return options
 
 
@@ -111,7 +123,9 @@ def heading(facts: dict[str, Any], options: argparse.Namespace) -> str:
     name, subject = options.name, options.subject
     return (
         f"{name} {facts['reference']}, {facts['subject']}, Python {facts['python']}, "
-        f"{facts['machine']}\nprocessor time of one step, one thread, median of "
+        f"{facts['machine']}\n"
+        f"{'processor time' if options.threads == 1 else 'time'} of one step, threads: "
+        f"{options.threads}, median of "
         f"{options.rounds} interleaved rounds\nratio: {name} / {subject}, above 1 "
         f"{subject} is faster; control: {name} / {name}\n\n"
         f"{'workload':<18}{name:>10}{subject[:9]:>10}{'ratio':>7}"
@@ -123,9 +137,12 @@ def run(options: argparse.Namespace) -> int:
     target_seconds = 0.02 if options.quick else 0.075
     reference = "torch" if options.baseline is None else "retrograd"
     with contextlib.ExitStack() as stack:
+        threads = with_threads(options.threads)
         replay = {"BENCHMARK_REPLAY": "1"} if options.replay else {}
         workers = [
-            stack.enter_context(Worker(label, module, replay if label == "subject" else {}, folder))
+            stack.enter_context(
+                Worker(label, module, {**threads, **(replay if label == "subject" else {})}, folder)
+            )
             for label, module, folder in [
                 ("reference", reference, options.baseline),
                 ("subject", options.subject, None),
@@ -138,6 +155,7 @@ def run(options: argparse.Namespace) -> int:
             "python": platform.python_version(),
             "machine": platform.machine(),
             "rounds": options.rounds,
+            "threads": options.threads,
         }
         if reference == "torch" and not workers[0].version.startswith(PINNED_TORCH):
             print(f"note: figures are kept for PyTorch {PINNED_TORCH}", file=sys.stderr)

@@ -19,12 +19,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-}
+
+def with_threads(count: int) -> dict[str, str]:
+    """The environment of a process that works in so many threads, whatever library it uses."""
+    libraries = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM")
+    return {f"{library}_THREADS": str(count) for library in libraries}
+
+
+ONE_THREAD = with_threads(1)
 
 FEWEST_ITERATIONS = 5
 """A round of a slow workload has at least so many steps: one step alone is too noisy."""
