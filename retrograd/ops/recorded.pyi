@@ -88,6 +88,8 @@ class Table:
         scale: float,
     ) -> Tensor: ...
     @staticmethod
+    def _attention_gradients(*facts: Any) -> Sequence[Tensor | None]: ...
+    @staticmethod
     def _avg_pool2d_gradient(
         gradient: Tensor,
         input: Tensor,

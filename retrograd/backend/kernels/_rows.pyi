@@ -77,5 +77,18 @@ def gru(
 def gru_gradients(
     gates: Array, own: Array, hidden: Array, weight: Array, of_hidden: Array, /
 ) -> tuple[Array, Array, Array] | None: ...
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: float, /
+) -> Array | None: ...
+def attention_gradients(
+    grad: Array,
+    needs: tuple[bool, ...],
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    scale: float,
+    /,
+) -> tuple[Array | None, Array | None, Array | None] | None: ...
 def builds() -> tuple[str, ...]: ...
 def use_build(name: str, /) -> str: ...

@@ -8,12 +8,13 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import xp_of
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
 from retrograd.ops.neural.operand_checks import common_shape
-from retrograd.ops.registry import PUBLIC, RECORDED, Table, functional, op
+from retrograd.ops.registry import PUBLIC, RECORDED, Table, functional, op, table_entry
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -44,7 +45,7 @@ def _safe_softmax(xp: Namespace, input: Array) -> Array:
 # ----------------------------------------------------------------------------------- fused form
 
 
-def _attention_gradients(
+def _gradients(
     m: Table,
     g: Tensor,
     needs: tuple[bool, ...],
@@ -70,8 +71,20 @@ def _attention_gradients(
     return of_query, of_key, of_value
 
 
+def _recorded_gradients(*facts: Any) -> Gradients:
+    return _gradients(RECORDED, *facts)
+
+
+table_entry(
+    "_attention_gradients", lambda xp, *facts: _gradients(xp.raw, *facts), _recorded_gradients
+)
+compiled_first("_attention_gradients", "attention_gradients")
+
+
 @op(
-    gradients=_attention_gradients,
+    gradients=lambda m, g, needs, query, key, value, attn_mask, scale: m._attention_gradients(
+        g, needs, query, key, value, attn_mask, scale
+    ),
     differentiable=("query", "key", "value"),
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     aten="_scaled_dot_product_flash_attention_for_cpu",
@@ -85,6 +98,9 @@ def _attention(
     if attn_mask is not None:
         scores += attn_mask
     return xp.matmul(_softmax_rows(xp, scores), value)
+
+
+compiled_first("_attention", "attention")
 
 
 def _is_fusible(

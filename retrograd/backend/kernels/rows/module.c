@@ -460,7 +460,8 @@ PyInit__rows(void)
     PyObject *module = with_sources(PyModule_Create(&definition));
     if (module != NULL
         && (PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
-            || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0)) {
+            || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0
+            || PyModule_AddFunctions(module, attention_methods) < 0)) {
         Py_CLEAR(module);
     }
     return module;

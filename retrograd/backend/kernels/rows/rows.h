@@ -65,6 +65,23 @@ typedef size_t (*PackLoop)(const void *weight, const void *bias, const void *oth
                            ptrdiff_t width, void *panels);
 typedef void (*RecurrentLoop)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop);
 
+/* A matrix for each head of each of a batch: distances, in elements, of the batch, heads, rows and columns. */
+typedef struct {
+    const void *data;
+    ptrdiff_t of[4];
+} Operand;
+
+/* Attention, or its gradients where `gradient` has data. The results are the result, or the gradients of query, key and
+ * value, each NULL where nobody wants it; dense. The mask may have no data. */
+typedef struct {
+    ptrdiff_t heads, rows, keys, width;
+    Operand query, key, value, mask, gradient;
+    void *results[3];
+    double scale;
+} AttentionWork;
+
+typedef int (*AttentionLoop)(const AttentionWork *work, ptrdiff_t start, ptrdiff_t stop); /* -1: no memory */
+
 /* How many columns are added up at a time: their totals stay in the nearest cache. */
 #define COLUMNS_TOGETHER 512
 
@@ -81,6 +98,7 @@ typedef struct {
     RowsLoop sum_rows[2];
     ColumnsLoop sum_columns[2];
     MapLoop relu[2];
+    AttentionLoop attention[2];
     PackLoop pack[2];
     RecurrentLoop lstm[2], lstm_gradients[2], gru[2], gru_gradients[2];
 } RowLoops;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef HAS_BUILDS_FOR_X86
 #include <immintrin.h>
@@ -26,6 +27,7 @@
 #include "rows_sums.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
+#include "rows_attention.h"
 #undef REAL
 #undef BITS
 #undef UNSIGNED_BITS
@@ -47,6 +49,7 @@
 #include "rows_sums.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
+#include "rows_attention.h"
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -75,6 +78,7 @@ const RowLoops BUILD = {
     .sum_rows = PAIR(sum_rows),
     .sum_columns = PAIR(sum_columns),
     .relu = PAIR(relu),
+    .attention = PAIR(attention),
     .pack = PAIR(pack),
     .lstm = PAIR(lstm),
     .lstm_gradients = PAIR(lstm_gradients),

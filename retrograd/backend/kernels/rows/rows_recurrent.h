@@ -60,10 +60,10 @@ NAMED(pack)(const void *weight, const void *bias, const void *other, int gates, 
 
 /* sums[row][vector] = sum over k of numbers[row, k] * panel[k][vector] */
 INLINE void
-NAMED(products)(V *sums, const REAL *numbers, ptrdiff_t distance, ptrdiff_t inner, const REAL *panel, const int rows,
-                const int vectors)
+NAMED(products)(V *sums, const REAL *numbers, ptrdiff_t distance, ptrdiff_t step, ptrdiff_t inner, const REAL *panel,
+                const int rows, const int vectors)
 {
-    V total[TILE][4];
+    V total[4][4];
     UNROLLED for (int row = 0; row < rows; row++) {
         UNROLLED for (int vector = 0; vector < vectors; vector++) {
             total[row][vector] = (V){0};
@@ -71,7 +71,7 @@ NAMED(products)(V *sums, const REAL *numbers, ptrdiff_t distance, ptrdiff_t inne
     }
     for (ptrdiff_t k = 0; k < inner; k++, panel += vectors * LANES) {
         UNROLLED for (int row = 0; row < rows; row++) {
-            const REAL number = numbers[row * distance + k];
+            const REAL number = numbers[row * distance + k * step];
             UNROLLED for (int vector = 0; vector < vectors; vector++) {
                 total[row][vector] += NAMED(load)(panel + vector * LANES) * number;
             }
@@ -216,7 +216,7 @@ NAMED(run_steps)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop, con
 #define DO_TILE(rows)                                                                                              \
     do {                                                                                                           \
         V sums[TILE * 4];                                                                                          \
-        NAMED(products)(sums, (const REAL *)work->hidden + (step * work->batch + row) * width, width, inner,       \
+        NAMED(products)(sums, (const REAL *)work->hidden + (step * work->batch + row) * width, width, 1, inner,    \
                         panels + unit * width * gates, rows, gates);                                               \
         for (int each = 0; each < rows; each++) {                                                                  \
             if (gates == 4) {                                                                                      \
@@ -260,7 +260,7 @@ NAMED(run_steps_back)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop
 #define DO_TILE(rows)                                                                                              \
     do {                                                                                                           \
         V sums[TILE * BACKWARD];                                                                                   \
-        NAMED(products)(sums, slopes + ((step + 1) * work->batch + row) * inner, inner,                            \
+        NAMED(products)(sums, slopes + ((step + 1) * work->batch + row) * inner, inner, 1,                         \
                         step + 1 < work->steps ? inner : 0, panels + unit * inner, rows, BACKWARD);                \
         for (int each = 0; each < rows * BACKWARD; each++) {                                                       \
             const ptrdiff_t own = unit + each % BACKWARD * LANES;                                                  \
