@@ -9,7 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PACKAGE := pyproject.toml setup.py $(wildcard \
-	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/*/*.[ch] retrograd/core/*.[ch])
+	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/*/*.[ch] retrograd/core/*.[ch] \
+	retrograd/replay/machine/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1
@@ -56,7 +57,7 @@ format: $(VENV)/installed-dev
 # The sanitizers' builds are in a copy of the tree, so that the ordinary ones stay. Python's own small
 # objects come from malloc, where an error is seen; what the interpreter itself leaks is not ours. GCC lays
 # registers of 64 bytes on a stack that is checked after use without aligning them: that check is off.
-SANITIZED_TESTS := tests/core tests/kernels tests/optim tests/autograd tests/ops
+SANITIZED_TESTS := tests/core tests/kernels tests/optim tests/autograd tests/ops tests/replay
 define sanitized
 	$(PIP) 'setuptools>=77' # the one of a new environment may not know pyproject.toml as it is
 	rm -rf build/$@ && mkdir -p build/$@ && cp -r retrograd tests setup.py pyproject.toml README.md LICENSE NOTICE build/$@
