@@ -79,11 +79,31 @@ table_entry(
 compiled_first("_fixed_gradients", partial(compiled_norm_gradients, fixed=True))
 
 
+def _batch_gradients(
+    m: Table,
+    g: Sequence[Tensor],
+    needs: tuple[bool, ...],
+    input: Tensor,
+    weight: Tensor,
+    bias_shape: Shape,
+    running_mean: Tensor,
+    running_var: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+    training: bool,
+    layout: Layout,
+) -> Gradients:
+    """In training as for layer_norm, otherwise the statistics are constants.
+
+    They are saved, as in PyTorch: writing to them before backward is a mistake that is found.
+    """
+    rule = m._norm_gradients if training else m._fixed_gradients
+    name = "_batch_norm_gradient"
+    return rule(g[0], needs, input, weight, bias_shape, out1, out2, layout, name)
+
+
 @op(
-    # in training as for layer_norm; otherwise the statistics are constants
-    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, training, layout: (
-        m._norm_gradients if training else m._fixed_gradients
-    )(g[0], needs, input, weight, bias_shape, out1, out2, layout, "_batch_norm_gradient"),
+    gradients=_batch_gradients,
     differentiable=("input", "weight", "bias"),
     outputs=4,
     nondifferentiable=(1, 2, 3),

@@ -15,7 +15,6 @@ from retrograd.utils.data.dataset import Dataset, IterableDataset
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.information import get_worker_info as get_worker_info
 from retrograd.utils.data.iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
-from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 Sample = TypeVar("Sample", covariant=True)
@@ -151,6 +150,8 @@ class DataLoader(Generic[Sample]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
+        # only with workers: it takes a while to import `multiprocessing`
+        from retrograd.utils.data.parallel import _MultiProcessingDataLoaderIter
 
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)
