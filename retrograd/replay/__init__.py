@@ -120,5 +120,8 @@ class _Callable(ModuleType):
     def __call__(self, step: Callable[..., Any]) -> Replay:
         return replay(step)
 
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return import_module, (__name__,)  # a function of the library can be pickled
+
 
 sys.modules[__name__].__class__ = _Callable
