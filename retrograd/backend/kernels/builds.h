@@ -43,4 +43,46 @@ build_named(PyObject *wanted, const void *const *builds, int count)
     return NULL;
 }
 
+/* The builds of a part that this processor can run, the fastest first: `name_portable` and, on x86, those for more. */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define ADD_BUILDS_FOR_X86(name, found, count)                                                      \
+    do {                                                                                            \
+        __builtin_cpu_init();                                                                       \
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")                 \
+            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {          \
+            found[count++] = &name##_avx512;                                                        \
+        }                                                                                           \
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {                      \
+            found[count++] = &name##_avx2;                                                          \
+        }                                                                                           \
+    } while (0)
+#else
+#define ADD_BUILDS_FOR_X86(name, found, count) (void)0
+#endif
+
+/* `usable_builds`, and the functions `builds()` and `use_build(name)` of a module; `current` is the table in use. */
+#define BUILDS_OF(name, current)                                                                    \
+    static int usable_builds(const void **found)                                                    \
+    {                                                                                               \
+        int count = 0;                                                                              \
+        ADD_BUILDS_FOR_X86(name, found, count);                                                     \
+        found[count++] = &name##_portable;                                                          \
+        return count;                                                                               \
+    }                                                                                               \
+    static PyObject *name##_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))       \
+    {                                                                                               \
+        const void *builds[MOST_BUILDS];                                                            \
+        return names_of_builds(builds, usable_builds(builds));                                      \
+    }                                                                                               \
+    static PyObject *name##_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)                \
+    {                                                                                               \
+        const void *builds[MOST_BUILDS], *before = current;                                         \
+        const void *found = build_named(wanted, builds, usable_builds(builds));                     \
+        if (found == NULL) {                                                                        \
+            return NULL;                                                                            \
+        }                                                                                           \
+        current = found;                                                                            \
+        return PyUnicode_FromString(name_of_build(before));                                         \
+    }
+
 #endif

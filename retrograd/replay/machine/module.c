@@ -828,43 +828,7 @@ static PyTypeObject MachineType = {
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
-/* The builds that this processor can run, the fastest first. */
-static int
-usable_builds(const void **found)
-{
-    int count = 0;
-#ifdef HAS_BUILDS_FOR_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512bw")) {
-        found[count++] = &machine_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        found[count++] = &machine_avx2;
-    }
-#endif
-    found[count++] = &machine_portable;
-    return count;
-}
-
-static PyObject *
-module_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
-{
-    const void *builds[MOST_BUILDS];
-    return names_of_builds(builds, usable_builds(builds));
-}
-
-static PyObject *
-module_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
-{
-    const void *builds[MOST_BUILDS], *before = loops;
-    const void *found = build_named(wanted, builds, usable_builds(builds));
-    if (found == NULL) {
-        return NULL;
-    }
-    loops = found;
-    return PyUnicode_FromString(name_of_build(before));
-}
+BUILDS_OF(machine, loops)
 
 static PyObject *
 module_find_blas(PyObject *Py_UNUSED(module), PyObject *path)
@@ -874,8 +838,8 @@ module_find_blas(PyObject *Py_UNUSED(module), PyObject *path)
 }
 
 static PyMethodDef methods[] = {
-    {"builds", module_builds, METH_NOARGS, "builds(): the builds of the loops that can run here, the fastest first."},
-    {"use_build", module_use_build, METH_O, "use_build(name): compute with that build; the name of the one before."},
+    {"builds", machine_builds, METH_NOARGS, "builds(): the builds of the loops that can run here, the fastest first."},
+    {"use_build", machine_use_build, METH_O, "use_build(name): compute with that build; the name of the one before."},
     {"find_blas", module_find_blas, METH_O, "find_blas(library): whether that loaded library has products for us."},
     {NULL, NULL, 0, NULL},
 };

@@ -361,43 +361,7 @@ rows_layer_norm_gradients(PyObject *Py_UNUSED(module), PyObject *const *argument
 
 /* ---- the builds --------------------------------------------------------------------------------------------- */
 
-/* The builds that this processor can run, the fastest first. */
-static int
-usable_builds(const void **found)
-{
-    int count = 0;
-#ifdef HAS_BUILDS_FOR_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512bw")) {
-        found[count++] = &rows_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        found[count++] = &rows_avx2;
-    }
-#endif
-    found[count++] = &rows_portable;
-    return count;
-}
-
-static PyObject *
-rows_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
-{
-    const void *builds[MOST_BUILDS];
-    return names_of_builds(builds, usable_builds(builds));
-}
-
-static PyObject *
-rows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
-{
-    const void *builds[MOST_BUILDS], *before = row_loops;
-    const RowLoops *found = build_named(wanted, builds, usable_builds(builds));
-    if (found == NULL) {
-        return NULL;
-    }
-    row_loops = found;
-    return PyUnicode_FromString(name_of_build(before));
-}
+BUILDS_OF(rows, row_loops)
 
 /* ---- the module --------------------------------------------------------------------------------------------- */
 

@@ -87,43 +87,7 @@ has_count(Py_ssize_t count, Py_ssize_t wanted, const char *name)
 
 /* ---- the builds ------------------------------------------------------------------------------------------------- */
 
-/* The builds that this processor can run, the fastest first. */
-static int
-usable_builds(const void **found)
-{
-    int count = 0;
-#ifdef HAS_BUILDS_FOR_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512bw")) {
-        found[count++] = &windows_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        found[count++] = &windows_avx2;
-    }
-#endif
-    found[count++] = &windows_portable;
-    return count;
-}
-
-static PyObject *
-windows_builds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
-{
-    const void *builds[MOST_BUILDS];
-    return names_of_builds(builds, usable_builds(builds));
-}
-
-static PyObject *
-windows_use_build(PyObject *Py_UNUSED(module), PyObject *wanted)
-{
-    const void *builds[MOST_BUILDS], *before = window_loops;
-    const WindowLoops *found = build_named(wanted, builds, usable_builds(builds));
-    if (found == NULL) {
-        return NULL;
-    }
-    window_loops = found;
-    return PyUnicode_FromString(name_of_build(before));
-}
+BUILDS_OF(windows, window_loops)
 
 /* ---- the module ------------------------------------------------------------------------------------------------- */
 
