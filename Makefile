@@ -60,7 +60,7 @@ format: $(VENV)/installed-dev
 SANITIZED_TESTS := tests/core tests/kernels tests/optim tests/autograd tests/ops tests/replay
 define sanitized
 	$(PIP) 'setuptools>=77' # the one of a new environment may not know pyproject.toml as it is
-	rm -rf build/$@ && mkdir -p build/$@ && cp -r retrograd tests setup.py pyproject.toml README.md LICENSE NOTICE build/$@
+	rm -rf build/$@ && mkdir -p build/$@ && cp -r retrograd tests benchmarks setup.py pyproject.toml README.md LICENSE NOTICE build/$@
 	find build/$@ -name '*.so' -delete
 	cd build/$@ && CFLAGS="-O1 -g -fno-omit-frame-pointer $(1)" LDFLAGS="$(1)" $(abspath $(BIN))/python setup.py -q build_ext --inplace
 	ls build/$@/retrograd/core/_core*.so build/$@/retrograd/backend/kernels/_tiny*.so build/$@/retrograd/backend/kernels/_rows*.so

@@ -131,4 +131,4 @@ def test_nothing_leaks() -> None:
     gc.collect()
     after = [sys.getrefcount(thing) for thing in watched], len(gc.get_objects())
     assert after[0][0] == before[0][0] and after[0][3] == before[0][3]
-    assert abs(after[1] - before[1]) < 20
+    assert after[1] - before[1] < 20  # other tests may leave less behind, never more
