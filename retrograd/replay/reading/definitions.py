@@ -142,6 +142,8 @@ def definition_of(function: FunctionType) -> Definition | str:
         return f"the text of {code.co_name} is not to be had"
     found = _defined(tree, code)
     if found is None or (code not in codes and not _rewritten(found)):
+        if code.co_filename.startswith("<"):  # from 3.13 on, `<string>` is also the text of `-c`
+            return f"the text of {code.co_name} is not to be had"
         return f"{code.co_filename} has changed since {code.co_name} was made from it"
     owner = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
     return _definition(found, code.co_filename, code.co_name, owner.replace("<locals>", ""))
