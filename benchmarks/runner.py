@@ -33,6 +33,7 @@ FEWEST_ITERATIONS = 5
 
 RELATIVE_TOLERANCE = 1e-4
 ABSOLUTE_TOLERANCE = 1e-6
+"""Times the largest number of a tensor where that is above 1: sums round as their terms do."""
 
 
 class WorkerError(Exception):
@@ -176,10 +177,10 @@ def difference(
         for fact in ("shape", "dtype"):
             if left[fact] != right[fact]:
                 return f"{fact} of tensor {position}: {left[fact]} against {right[fact]}"
+        largest = max(map(abs, left["values"]), default=0.0)
+        absolute = ABSOLUTE_TOLERANCE * max(1.0, largest)
         for first, second in zip(left["values"], right["values"], strict=True):
-            if not math.isclose(
-                first, second, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
-            ):
+            if not math.isclose(first, second, rel_tol=RELATIVE_TOLERANCE, abs_tol=absolute):
                 return f"a value of tensor {position}: {first!r} against {second!r}"
     return None
 

@@ -40,10 +40,10 @@ def repeated(torch: Any, step: Any) -> Any:
 
 
 def numbers(tensor: Any) -> dict[str, Any] | None:
-    """Shape, dtype and a sample of the values, as plain data."""
+    """Shape, dtype and a sample of the values of a tensor or a number, as plain data."""
     if tensor is None:
         return None
-    array = numpy.asarray(tensor.detach().numpy())
+    array = numpy.asarray(tensor.detach().numpy() if hasattr(tensor, "detach") else tensor)
     flat = array.reshape(-1)
     sample = flat[:: max(1, flat.size // CHECKED_ELEMENTS)]
     return {"shape": list(array.shape), "dtype": str(array.dtype), "values": sample.tolist()}

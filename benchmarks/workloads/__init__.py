@@ -10,8 +10,10 @@ from benchmarks.workloads import tensors as _tensors  # noqa: F401, I001
 from benchmarks.workloads import training as _training  # noqa: F401
 from benchmarks.workloads import autograd as _autograd  # noqa: F401
 from benchmarks.workloads import transforms as _transforms  # noqa: F401
-from benchmarks.workloads.ops import OPS
+from benchmarks.workloads import ops as _ops  # noqa: F401
+from benchmarks.workloads import calls as _calls  # noqa: F401
 from benchmarks.workloads.registry import WORKLOADS as WORKLOADS
+from benchmarks.workloads.single import OPS
 
 EVERY = {**WORKLOADS, **OPS}
 """What a worker can run: the workloads, and single ops."""

@@ -1,12 +1,11 @@
-"""Single ops at several sizes, forward and with backward: rows of `python -m benchmarks.ops`."""
+"""Functions of tensors at several sizes: rows of `python -m benchmarks.ops`."""
 
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.workloads.registry import Prepared, Workload, filled
+from benchmarks.workloads.registry import filled
+from benchmarks.workloads.single import SIZES, Made, Shape, Sizes, function_of, single, sizes
 
-Sizes = dict[str, tuple[int, ...]]
-SIZES: Sizes = {"64x512": (64, 512), "1024x1024": (1024, 1024)}
 # samples, channels, outputs, size of the square images, of the kernel, padding, stride, groups
 IMAGES: Sizes = {
     "lenet1": (64, 1, 6, 28, 5, 2, 1, 1),
@@ -18,91 +17,33 @@ IMAGES: Sizes = {
     "strided": (16, 64, 128, 28, 3, 1, 2, 1),
     "depthwise": (16, 64, 64, 28, 3, 1, 1, 64),
 }
-FORMS = ("forward", "both")
-"""A call that is recorded, and the call with `backward` of its result."""
 
-Maker = Callable[[Any, tuple[int, ...]], tuple[Callable[..., Any], list[Any]]]
-"""The function to call and its leaves, for one of the op's sizes."""
-
-SINGLE_OPS: dict[str, Sizes] = {}
-"""The sizes of each op."""
-OPS: dict[str, Workload] = {}
-
-
-def named(op: str, size: str, form: str) -> str:
-    return f"{op} {size} {form}"
-
-
-def _prepare(make: Maker, shape: tuple[int, ...], form: str) -> Callable[[Any], Prepared]:
-    def prepare(torch: Any) -> Prepared:
-        function, leaves = make(torch, shape)
-        for leaf in leaves:
-            leaf.requires_grad_()
-        result = function(*leaves)
-        gradient = filled(torch, *result.shape, scale=0.001 if result.ndim == 4 else 0.1)
-
-        def forward() -> Any:
-            return function(*leaves)
-
-        def both() -> Any:
-            for leaf in leaves:
-                leaf.grad = None
-            found = function(*leaves)
-            found.backward(gradient)
-            return found
-
-        return Prepared(forward if form == "forward" else both, leaves)
-
-    return prepare
-
-
-def single(op: str, sizes: Sizes = SIZES) -> Callable[[Maker], Maker]:
-    """Register an op at every size, in both forms."""
-
-    def register(make: Maker) -> Maker:
-        SINGLE_OPS[op] = sizes
-        for size, shape in sizes.items():
-            for form in FORMS:
-                name = named(op, size, form)
-                OPS[name] = Workload(name, f"{op} of {size}", _prepare(make, shape, form))
-        return make
-
-    return register
-
-
-def _elementwise(op: str, find: Callable[[Any], Callable[..., Any]], tensors: int = 1) -> None:
-    def make(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
-        return find(torch), [filled(torch, *shape, scale=s) for s in (0.5, 0.3)[:tensors]]
-
-    single(op)(make)
-
-
-_elementwise("mul", lambda torch: torch.mul, 2)
-_elementwise("add_number", lambda torch: lambda x: x + 1.5)
-_elementwise("exp", lambda torch: torch.exp)
-_elementwise("tanh", lambda torch: torch.tanh)
-_elementwise("sigmoid", lambda torch: torch.sigmoid)
-_elementwise("relu", lambda torch: torch.relu)
-_elementwise("silu", lambda torch: torch.nn.functional.silu)
-_elementwise("softplus", lambda torch: torch.nn.functional.softplus)
-_elementwise("gelu", lambda torch: torch.nn.functional.gelu)
-_elementwise("gelu_tanh", lambda torch: lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
-_elementwise("softmax", lambda torch: lambda x: torch.softmax(x, -1))
-_elementwise("log_softmax", lambda torch: lambda x: torch.log_softmax(x, -1))
-_elementwise("softmax_first", lambda torch: lambda x: torch.softmax(x, 0))
-_elementwise("sum", lambda torch: torch.sum)
-_elementwise("sum_rows", lambda torch: lambda x: x.sum(0))
-_elementwise("sum_last", lambda torch: lambda x: x.sum(-1))
-_elementwise("mean_last", lambda torch: lambda x: x.mean(-1))
+function_of("mul", lambda torch: torch.mul, 2)
+function_of("add_number", lambda torch: lambda x: x + 1.5)
+function_of("exp", lambda torch: torch.exp)
+function_of("tanh", lambda torch: torch.tanh)
+function_of("sigmoid", lambda torch: torch.sigmoid)
+function_of("relu", lambda torch: torch.relu)
+function_of("silu", lambda torch: torch.nn.functional.silu)
+function_of("softplus", lambda torch: torch.nn.functional.softplus)
+function_of("gelu", lambda torch: torch.nn.functional.gelu, more=["1024x512"])
+function_of("gelu_tanh", lambda torch: lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
+function_of("softmax", lambda torch: lambda x: torch.softmax(x, -1), more=["16x4x64x64"])
+function_of("log_softmax", lambda torch: lambda x: torch.log_softmax(x, -1))
+function_of("softmax_first", lambda torch: lambda x: torch.softmax(x, 0))
+function_of("sum", lambda torch: torch.sum)
+function_of("sum_rows", lambda torch: lambda x: x.sum(0))
+function_of("sum_last", lambda torch: lambda x: x.sum(-1))
+function_of("mean_last", lambda torch: lambda x: x.mean(-1))
 
 
 @single("add_bias")
-def _add_bias(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _add_bias(torch: Any, shape: Shape) -> Made:
     return torch.add, [filled(torch, *shape), filled(torch, shape[1])]
 
 
-@single("layer_norm")
-def _layer_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+@single("layer_norm", {**SIZES, **sizes("1024x128")})
+def _layer_norm(torch: Any, shape: Shape) -> Made:
     def function(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.layer_norm(x, shape[1:], weight, bias)
 
@@ -110,7 +51,7 @@ def _layer_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any],
 
 
 @single("rms_norm")
-def _rms_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _rms_norm(torch: Any, shape: Shape) -> Made:
     def function(x: Any, weight: Any) -> Any:
         return torch.nn.functional.rms_norm(x, shape[1:], weight)
 
@@ -118,64 +59,61 @@ def _rms_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], l
 
 
 @single("group_norm")
-def _group_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _group_norm(torch: Any, shape: Shape) -> Made:
     def function(x: Any, weight: Any, bias: Any) -> Any:
-        return torch.nn.functional.group_norm(x, 8, weight, bias)
+        return torch.nn.functional.group_norm(x, channels // 4, weight, bias)
 
-    image = filled(torch, shape[0], 32, shape[1] // 32)
-    return function, [image, filled(torch, 32), filled(torch, 32)]
+    channels = min(32, shape[1])
+    image = filled(torch, shape[0], channels, shape[1] // channels)
+    return function, [image, filled(torch, channels), filled(torch, channels)]
 
 
 @single("cross_entropy")
-def _cross_entropy(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _cross_entropy(torch: Any, shape: Shape) -> Made:
     target = torch.arange(shape[0]) % shape[1]
     return lambda x: torch.nn.functional.cross_entropy(x, target), [filled(torch, *shape)]
 
 
 @single("mse_loss")
-def _mse_loss(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _mse_loss(torch: Any, shape: Shape) -> Made:
     target = filled(torch, *shape, scale=0.3)
     return lambda x: torch.nn.functional.mse_loss(x, target), [filled(torch, *shape)]
 
 
 def _image(torch: Any, shape: tuple[int, ...]) -> Any:
     """Numbers of that many elements as (sample, channel, height, width)."""
-    side = 8 if shape[1] < 1024 else 32
-    return filled(torch, shape[0] * shape[1] // (16 * side * side), 16, side, side)
+    channels, side = {8: (4, 2), 512: (16, 8), 1024: (16, 32)}[shape[1]]
+    return filled(torch, shape[0] * shape[1] // (channels * side * side), channels, side, side)
+
+
+def _normalised(torch: Any, shape: Shape, training: bool) -> Made:
+    """Batch norm of images, with running statistics."""
+    image = _image(torch, shape)
+    channels = image.shape[1]
+    mean, variance = torch.zeros(channels), torch.ones(channels)
+
+    def function(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.batch_norm(x, mean, variance, weight, bias, training=training)
+
+    return function, [image, filled(torch, channels), filled(torch, channels)]
 
 
 @single("sum_image")
-def _sum_image(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _sum_image(torch: Any, shape: Shape) -> Made:
     return lambda x: x.sum((0, 2, 3)), [_image(torch, shape)]
 
 
 @single("sum_middle")
-def _sum_middle(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _sum_middle(torch: Any, shape: Shape) -> Made:
     return lambda x: x.sum(1), [filled(torch, shape[0] // 4, 32, shape[1] // 8)]
 
 
-@single("batch_norm")
-def _batch_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    mean, variance = torch.zeros(16), torch.ones(16)
-
-    def function(x: Any, weight: Any, bias: Any) -> Any:
-        return torch.nn.functional.batch_norm(x, mean, variance, weight, bias, training=True)
-
-    return function, [_image(torch, shape), filled(torch, 16), filled(torch, 16)]
-
-
-@single("batch_norm_eval")
-def _batch_norm_eval(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    mean, variance = torch.zeros(16), torch.ones(16)
-
-    def function(x: Any, weight: Any, bias: Any) -> Any:
-        return torch.nn.functional.batch_norm(x, mean, variance, weight, bias)
-
-    return function, [_image(torch, shape), filled(torch, 16), filled(torch, 16)]
+single("batch_norm")(lambda torch, shape: _normalised(torch, shape, training=True))
+single("batch_norm_eval")(lambda torch, shape: _normalised(torch, shape, training=False))
 
 
 @single("batch_norm_1d")
-def _batch_norm_1d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _batch_norm_1d(torch: Any, shape: Shape) -> Made:
     def function(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.batch_norm(x, None, None, weight, bias, training=True)
 
@@ -184,27 +122,26 @@ def _batch_norm_1d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., An
 
 
 @single("embedding")
-def _embedding(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    index = torch.arange(shape[0] * 8) * 7 % 1000
-    return lambda table: torch.nn.functional.embedding(index, table), [
-        filled(torch, 1000, shape[1] // 8)
-    ]
+def _embedding(torch: Any, shape: Shape) -> Made:
+    width, rows = max(8, shape[1] // 8), min(1000, 16 * shape[0])
+    index = torch.arange(shape[0] * shape[1] // width) * 7 % rows
+    return lambda table: torch.nn.functional.embedding(index, table), [filled(torch, rows, width)]
 
 
 @single("gather")
-def _gather(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _gather(torch: Any, shape: Shape) -> Made:
     index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1] // 2) * 3) % shape[1]
     return lambda x: x.gather(1, index), [filled(torch, *shape)]
 
 
 @single("index_select")
-def _index_select(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _index_select(torch: Any, shape: Shape) -> Made:
     index = torch.arange(shape[0]) * 3 % shape[0]
     return lambda x: x.index_select(0, index), [filled(torch, *shape)]
 
 
 @single("index_add")
-def _index_add(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _index_add(torch: Any, shape: Shape) -> Made:
     index = torch.arange(shape[0]) * 3 % 16
     return lambda x, y: x.index_add(0, index, y), [
         filled(torch, 16, shape[1]),
@@ -213,44 +150,40 @@ def _index_add(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], 
 
 
 @single("scatter_add")
-def _scatter_add(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _scatter_add(torch: Any, shape: Shape) -> Made:
     index = (torch.arange(shape[0])[:, None] + torch.arange(shape[1]) * 3) % shape[1]
     return lambda x, y: x.scatter_add(1, index, y), [filled(torch, *shape), filled(torch, *shape)]
 
 
 @single("cat")
-def _cat(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _cat(torch: Any, shape: Shape) -> Made:
     return lambda x, y: torch.cat([x, y], 1), [filled(torch, *shape), filled(torch, *shape)]
 
 
-_elementwise("max_last", lambda torch: lambda x: x.max(-1)[0])
-_elementwise("amax_last", lambda torch: lambda x: x.amax(-1))
-_elementwise("cumsum", lambda torch: lambda x: x.cumsum(-1))
-_elementwise("var_last", lambda torch: lambda x: x.var(-1))
-_elementwise("std_rows", lambda torch: lambda x: x.std(0))
-_elementwise("mean", lambda torch: torch.mean)
-_elementwise("sub_mean", lambda torch: lambda x: x - x.mean(-1, keepdim=True))
-_elementwise("leaky_relu", lambda torch: torch.nn.functional.leaky_relu)
-_elementwise("logsumexp", lambda torch: lambda x: x.logsumexp(-1))
-_elementwise("norm", lambda torch: lambda x: x.norm())
+function_of("view", lambda torch: lambda x: x.view(-1))
+function_of("transpose", lambda torch: lambda x: x.transpose(0, 1))
+function_of("select", lambda torch: lambda x: x[0])
+function_of("max_last", lambda torch: lambda x: x.max(-1)[0])
+function_of("amax_last", lambda torch: lambda x: x.amax(-1))
+function_of("cumsum", lambda torch: lambda x: x.cumsum(-1))
+function_of("var_last", lambda torch: lambda x: x.var(-1))
+function_of("std_rows", lambda torch: lambda x: x.std(0))
+function_of("mean", lambda torch: torch.mean)
+function_of("sub_mean", lambda torch: lambda x: x - x.mean(-1, keepdim=True))
+function_of("leaky_relu", lambda torch: torch.nn.functional.leaky_relu)
+function_of("logsumexp", lambda torch: lambda x: x.logsumexp(-1))
+function_of("norm", lambda torch: lambda x: x.norm())
 
 
-@single("clip_grad_norm")
-def _clip_grad_norm(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    parameters = [filled(torch, *shape) for _ in range(4)]
-    for parameter in parameters:
-        parameter.grad = filled(torch, *shape, scale=1e-6)
-    clip = torch.nn.utils.clip_grad_norm_
-
-    def function(x: Any) -> Any:
-        clip(parameters, 1.0)
-        return x
-
-    return function, [filled(torch, 1)]
+@single("masked_fill", {**SIZES, **sizes("16x4x64x64")})
+def _masked_fill(torch: Any, shape: Shape) -> Made:
+    """Under a mask of the tensor's shape; of images of scores, under one that is broadcast."""
+    covered = filled(torch, *shape[-2:]) > 0
+    return lambda x: x.masked_fill(covered, -1.0), [filled(torch, *shape)]
 
 
 @single("conv2d", IMAGES)
-def _conv2d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+def _conv2d(torch: Any, shape: Shape) -> Made:
     samples, channels, outputs, size, kernel, padding, stride, groups = shape
 
     def function(x: Any, weight: Any, bias: Any) -> Any:
@@ -267,7 +200,7 @@ def _conv2d(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], lis
 def _of_images(op: str, find: Callable[[Any], Callable[..., Any]]) -> None:
     """An op on images of the sizes that convolutions leave, without their padding."""
 
-    def make(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+    def make(torch: Any, shape: Shape) -> Made:
         return find(torch), [filled(torch, shape[0], shape[2], shape[3], shape[3])]
 
     single(op, {name: shape for name, shape in IMAGES.items() if name[-1].isdigit()})(make)
