@@ -147,7 +147,8 @@ class Recorder:
         grad, version = _grad(tensor), _version(tensor)
         facts = tensor._requires_grad, grad, grad, version
         self.adopted[id(tensor)] = taken = Adopted(tensor, place, array, slot, owner, *facts)
-        tensor._array = Recorded(array, slot)  # type: ignore[assignment]
+        recorded: Any = Recorded(array, slot)
+        tensor._array = recorded
         if grad is not None and owner is None and not is_recorded(grad):
             dense = type(grad._array) is CPU.array
             if dense:
@@ -251,12 +252,12 @@ class Recorder:
                 swapped.append((tensor, array))
         return swapped
 
-    def _recorded_again(self, swapped: list[tuple[Tensor, Recorded]]) -> None:
+    def _recorded_again(self, swapped: list[tuple[Tensor, Any]]) -> None:
         for tensor, array in swapped:
             if tensor._array is not array.held:
                 self.tape.refuse("a call gives a tensor other memory")
                 return
-            tensor._array = array  # type: ignore[assignment]
+            tensor._array = array
         for taken in list(self.adopted.values()):
             taken.version = _version(taken.tensor)
             grad = _grad(taken.tensor)

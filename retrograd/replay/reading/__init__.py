@@ -115,7 +115,8 @@ class Reader(Calls):
         function = step.__func__ if isinstance(step, MethodType) else step
         definition = definition_of(function) if isinstance(function, FunctionType) else None
         if not isinstance(definition, Definition):
-            definition = Definition(ast.parse("lambda: 0", mode="eval").body, "", "")  # type: ignore[arg-type]
+            nothing: Any = ast.parse("lambda: 0", mode="eval").body
+            definition = Definition(nothing, "", "")
         self.frame = Frame(definition, {})
         self.outside.known(step, getattr(step, "__name__", type(step).__name__))
         if (mode := rare_mode()) is not None:
@@ -221,9 +222,10 @@ def _position(node: ast.AST) -> tuple[int, int, int, int]:
 def _located(file: str, name: str, position: tuple[int, int, int, int]) -> Callable[..., Any]:
     """A function that calls what it is given, from a place in the user's text."""
     tree = ast.parse(f"def {name if name.isidentifier() else 'step'}(f, a, k): return f(*a, **k)")
+    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
-            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = position  # type: ignore[attr-defined]
+            vars(node).update(zip(names, position, strict=True))
     space: dict[str, Any] = {}
     exec(compile(tree, file or "<step>", "exec"), space)
     made: Callable[..., Any] = space[name if name.isidentifier() else "step"]

@@ -244,7 +244,8 @@ class Attributes(Base):
         if isinstance(value, CONTAINERS):
             self.outside.contents(value)
         elif isinstance(value, Module):
-            return iter(self.call(type(value).__iter__, (value,), {}, frame))  # type: ignore[attr-defined]
+            kind: Any = type(value)
+            return iter(self.call(kind.__iter__, (value,), {}, frame))
         elif not is_plain(value):
             known = isinstance(value, _ITERATORS) or self._is_view(value) or is_own(value)
             known = known or type(value).__module__ == "itertools"

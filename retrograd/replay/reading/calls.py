@@ -139,11 +139,11 @@ class Calls(Builtins):
             self.refuse(definition, frame)
         elif (reason := definition.unread()) is not None:
             self.refuse(*reason[:1], frame, definition.file, reason[1])
-        if self.refusal is not None:
+        if self.refusal is not None or isinstance(definition, str):
             return self.plainly(function, args, kwargs, frame)
         self.outside.constant(function, function.__name__)
         self.outside.known(function, function.__name__)
-        inner = frame_of(function, definition)  # type: ignore[arg-type]
+        inner = frame_of(function, definition)
         defaults = self._defaults_of(function)
         return self._enter(inner, args, kwargs, defaults, frame)
 
@@ -245,7 +245,7 @@ class Calls(Builtins):
             return self._done_for_real(function, args, kwargs, frame)
         elif name == "register_hook" and self.outside.source(first) is not None:
             self.refuse("a hook is put on a tensor from outside at each call", frame)
-        elif python is Function.apply.__func__:  # type: ignore[attr-defined]
+        elif python is vars(Function)["apply"].__func__:
             return self.leaf(
                 function, (self._read_function(first, frame), *args[1:]), kwargs, frame
             )

@@ -61,8 +61,7 @@ PLAIN = frozenset([int, float, complex, str, bytes, bool, type(None), type(...),
 
 def is_plain(value: object) -> bool:
     """Whether a value is known by its type and equality alone."""
-    kind = type(value)
-    return kind in PLAIN or (issubclass(kind, tuple) and all(map(is_plain, value)))  # type: ignore[call-overload]
+    return type(value) in PLAIN or (isinstance(value, tuple) and all(map(is_plain, value)))
 
 
 def same(found: Any, expected: Any) -> bool:
