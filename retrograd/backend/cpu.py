@@ -29,11 +29,11 @@ def sum(
     return _add_reduce(a, axis, dtype, out, keepdims)
 
 
-def _max(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
+def max(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
     return _maximum_reduce(a, axis, None, out, keepdims)
 
 
-def _min(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
+def min(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
     return _minimum_reduce(a, axis, None, out, keepdims)
 
 
@@ -121,8 +121,8 @@ CPU = register(
         {name: getattr(kernels, name) for name in _COMPILED}
         | {
             "sum": sum,
-            "max": _max,
-            "min": _min,
+            "max": max,
+            "min": min,
             "prod": _prod,
             "keep_where": cpu_masking.keep_where,
             "not_below_zero": cpu_masking.not_below_zero,

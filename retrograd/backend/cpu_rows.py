@@ -93,7 +93,23 @@ def _sum(
     return cpu.sum(a, axis, dtype, out, keepdims) if found is None else found
 
 
+def _max(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
+    found = rows.largest_over(a, axis, keepdims) if out is None else None
+    return cpu.max(a, axis, out, keepdims) if found is None else found
+
+
+def _min(a: Array, axis: object = None, out: object = None, keepdims: bool = False) -> Any:
+    found = rows.smallest_over(a, axis, keepdims) if out is None else None
+    return cpu.min(a, axis, out, keepdims) if found is None else found
+
+
 if rows is not None:
     CPU.xp.__dict__.update(
-        add_rows=_add_rows, expit=_expit, not_below_zero=_not_below_zero, sum=_sum
+        add_rows=_add_rows,
+        expit=_expit,
+        max=_max,
+        min=_min,
+        not_below_zero=_not_below_zero,
+        sum=_sum,
+        sum_all=rows.sum_all,
     )

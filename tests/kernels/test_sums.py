@@ -1,4 +1,4 @@
-"""Sums over any dimensions in C beside NumPy's: what docs/design.md promises, for every build."""
+"""Sums and extremes over any dimensions in C beside NumPy: what docs/design.md promises."""
 
 from __future__ import annotations
 
@@ -79,6 +79,49 @@ def test_errors_do_not_grow_with_the_size(build: str) -> None:
         assert np.all(np.abs(rows.sum_over(table, axis, False, False) / exact - 1) < 4e-6)
 
 
+def test_all_elements(build: str) -> None:
+    for dtype, size in itertools.product(FLOATS, (1025, 65_536, 131_072, 200_001)):
+        x = numbers((size,), dtype)
+        wide = x.astype(np.longdouble)
+        found = rows.sum_all(x)
+        assert found.shape == () and found.dtype == dtype
+        # the bound of NumPy's pairwise sum is larger: it grows with the logarithm of the size
+        assert abs(found - wide.sum()) <= 4 * np.finfo(dtype).eps * np.abs(wide).sum()
+    for other in (x[:1024], x[::2], x[:1024].reshape(32, 32).T, np.arange(3000), x[:0]):
+        assert rows.sum_all(other).tobytes() == np.sum(other).tobytes()
+
+
+EXTREMES = {"largest_over": np.max, "smallest_over": np.min}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [*SHAPES, (150_001,), (2, 140_000), (140_001, 2)])
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes(build: str, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+    x = numbers(shape, dtype)
+    some = np.random.default_rng(1).integers(0, x.size, 4)
+    for special in (None, np.nan, np.inf, -np.inf):
+        if special is not None:
+            x.flat[some] = special
+        for axes, keep in itertools.product(axes_of(x.ndim), (False, True)):
+            found = getattr(rows, name)(x, axes, keep)
+            if all(shape[axis] == 1 for axis in axes):
+                assert found is None
+                continue
+            expected = EXTREMES[name](x, axis=axes, keepdims=keep)
+            assert found.dtype == dtype and found.shape == expected.shape
+            assert np.array_equal(found, expected, equal_nan=True), axes
+
+
+def test_extremes_of_what_is_not_taken() -> None:
+    x = numbers((40, 40), np.float32)
+    for name in EXTREMES:
+        for other in (x.astype(np.float16), x[:, ::2], x.T, x[:0], x[:20], x.tolist()):
+            assert getattr(rows, name)(other, 0, False) is None
+        with pytest.raises(TypeError, match="takes 3 arguments, 1 were given"):
+            getattr(rows, name)(x)
+
+
 def test_the_rectifier_has_the_bits_of_numpy(build: str) -> None:
     for dtype, size in itertools.product(FLOATS, (1, 7, 33, 2000)):
         x = numbers((size,), dtype)
@@ -109,5 +152,6 @@ def test_ops_use_them() -> None:
     assert torch.equal(x.sum((0, 2)), torch.full((50,), 60.0))
     assert torch.equal(x.mean(1, keepdim=True), torch.ones(30, 1, 2))
     assert x.sum(0, dtype=torch.float64).dtype is torch.float64
+    assert torch.equal(x.amax((0, 2)), x.amin((0, 2))) and x.max() == 1
     x.mean((0, 1)).sum().backward()
     assert x.grad is not None and torch.equal(x.grad, torch.full_like(x, 1 / 1500))

@@ -309,23 +309,7 @@ spread_over_threads(Function function, PyObject *const *operands, int count, PyO
     return result;
 }
 
-static PyObject *
-forward(Function function, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
-{
-    const int operands = function < UFUNC_NEGATIVE ? 2 : 1;
-    if (keywords == NULL && function < UFUNC_MATMUL && (count == operands || count == operands + 1)
-        && thread_pool->count() > 1) {
-        PyObject *result
-            = spread_over_threads(function, arguments, operands, count > operands ? arguments[operands] : NULL);
-        if (result != Py_NotImplemented) {
-            return result;
-        }
-        Py_DECREF(result);
-    }
-    return as_array(call_quietly(functions[function], arguments, count, keywords));
-}
-
-/* ---- binary operations ------------------------------------------------------------------------------------ */
+/* ---- a large array beside a row or a column ----------------------------------------------------------------- */
 
 /* How a smaller operand lies against a larger one of shape outer x middle x inner: it has `middle` elements,
  * each repeated `inner` times, the whole repeated `outer` times. */
@@ -364,6 +348,131 @@ find_spread(PyArrayObject *large, PyArrayObject *small, Spread *spread)
     }
     return 1;
 }
+
+/* A short row is repeated up to so many elements, so that calls of the loop do not cost more than its work. */
+#define LONG_ROW 512
+
+/* `runs` stretches of `length` elements, one after the other. What the small operand has for them are the same elements
+ * (`step` is 0) or one element after the other, each for a whole stretch. */
+typedef struct {
+    Stretch stretch;
+    npy_intp length, size, step, middle;
+    int small; /* which operand that is */
+} Runs;
+
+static void
+do_runs(void *context, npy_intp start, npy_intp stop)
+{
+    const Runs *all = context;
+    const Stretch *stretch = &all->stretch;
+    const npy_intp item = stretch->strides[2];
+    for (npy_intp run = start; run < stop; run++) {
+        const npy_intp first = run * all->length;
+        const npy_intp length = all->size - first < all->length ? all->size - first : all->length;
+        char *operands[MOST_OPERANDS];
+        for (int index = 0; index < MOST_OPERANDS; index++) {
+            const npy_intp skip = index == all->small ? run % all->middle * all->step : first * item;
+            operands[index] = stretch->operands[index] + skip;
+        }
+        stretch->loop(operands, &length, stretch->strides, stretch->data);
+    }
+}
+
+/* How the stretches lie; `repeated` gets memory to be freed where a short row was repeated. 0: NumPy's to do. */
+static int
+lay_out(Runs *all, PyArrayObject *large, PyArrayObject *small, char **repeated)
+{
+    Spread spread;
+    *repeated = NULL;
+    if (!PyArray_IS_C_CONTIGUOUS(large) || !PyArray_IS_C_CONTIGUOUS(small) || !find_spread(large, small, &spread)
+        || PyArray_SIZE(large) == PyArray_SIZE(small)) {
+        return 0;
+    }
+    const npy_intp item = PyArray_ITEMSIZE(large), row = spread.middle;
+    all->size = PyArray_SIZE(large);
+    all->stretch.operands[all->small] = PyArray_DATA(small);
+    if (spread.inner > 1 || row == 1) { /* a column, or one element */
+        all->length = row == 1 ? THREAD_GRAIN : spread.inner;
+        all->step = row == 1 ? 0 : item;
+        all->middle = row;
+        all->stretch.strides[all->small] = 0;
+        return all->length >= 16;
+    }
+    const npy_intp times = row < LONG_ROW ? LONG_ROW / row : 1;
+    all->length = times * row;
+    all->step = 0;
+    all->middle = 1;
+    all->stretch.strides[all->small] = item;
+    if (times > 1) {
+        *repeated = PyMem_Malloc((size_t)(all->length * item));
+        for (npy_intp time = 0; *repeated != NULL && time < times; time++) {
+            memcpy(*repeated + time * row * item, PyArray_DATA(small), (size_t)(row * item));
+        }
+        all->stretch.operands[all->small] = *repeated;
+    }
+    return times == 1 || *repeated != NULL;
+}
+
+/* A ufunc of a large array and one that is a row, a column or an element beside it: NumPy's own loop, without its
+ * iterator, which takes as long as a thousand additions from one row to the next. NotImplemented: NumPy's to do. */
+static PyObject *
+beside_large(Function function, PyObject *const *operands, PyObject *target)
+{
+    const Kind kind = plain_kind(operands[0], NPY_MAX_INTP);
+    if (kind == NOT_PLAIN || plain_kind(operands[1], NPY_MAX_INTP) != kind) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    const int small = PyArray_SIZE(ARRAY(operands[0])) > PyArray_SIZE(ARRAY(operands[1]));
+    PyArrayObject *large = ARRAY(operands[!small]), *other = ARRAY(operands[small]);
+    Runs all = {.stretch = {.count = MOST_OPERANDS}, .small = small};
+    char *repeated;
+    if (PyArray_SIZE(large) <= LARGEST_DIVIDE || !find_loop(function, kind, &all.stretch)
+        || (target != NULL
+            && (plain_kind(target, NPY_MAX_INTP) != kind || !PyArray_IS_C_CONTIGUOUS(ARRAY(target))
+                || !PyArray_SAMESHAPE(ARRAY(target), large) || !PyArray_ISWRITEABLE(ARRAY(target))
+                || !are_apart(ARRAY(target), other)
+                || (PyArray_DATA(ARRAY(target)) != PyArray_DATA(large) && !are_apart(ARRAY(target), large))))
+        || !lay_out(&all, large, other, &repeated)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *result = target == NULL ? new_like(large, kind) : Py_NewRef(target);
+    if (result != NULL) {
+        const npy_intp item = PyArray_ITEMSIZE(large);
+        all.stretch.operands[!small] = PyArray_DATA(large);
+        all.stretch.operands[2] = PyArray_DATA(ARRAY(result));
+        all.stretch.strides[!small] = all.stretch.strides[2] = item;
+        Py_BEGIN_ALLOW_THREADS;
+        in_threads(thread_pool, do_runs, &all, (all.size + all.length - 1) / all.length, THREAD_GRAIN / all.length + 1);
+        Py_END_ALLOW_THREADS;
+    }
+    PyMem_Free(repeated);
+    return result;
+}
+
+static PyObject *
+forward(Function function, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    const int operands = function < UFUNC_NEGATIVE ? 2 : 1;
+    if (keywords == NULL && function < UFUNC_MATMUL && (count == operands || count == operands + 1)
+        && thread_pool->count() > 1) {
+        PyObject *result
+            = spread_over_threads(function, arguments, operands, count > operands ? arguments[operands] : NULL);
+        if (result != Py_NotImplemented) {
+            return result;
+        }
+        Py_DECREF(result);
+    }
+    if (keywords == NULL && operands == 2 && (count == 2 || count == 3)) {
+        PyObject *result = beside_large(function, arguments, count == 3 ? arguments[2] : NULL);
+        if (result != Py_NotImplemented) {
+            return result;
+        }
+        Py_DECREF(result);
+    }
+    return as_array(call_quietly(functions[function], arguments, count, keywords));
+}
+
+/* ---- binary operations ------------------------------------------------------------------------------------ */
 
 static PyObject *
 broadcast_binary(PyArrayObject *large, PyArrayObject *small, int swapped, Kind kind, BinaryLoop loop)
@@ -621,7 +730,7 @@ tiny_iadd(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t co
         Py_RETURN_NONE;
     }
     PyObject *const operands[3] = {arguments[0], arguments[1], arguments[0]};
-    PyObject *result = call_quietly(functions[UFUNC_ADD], operands, 3, NULL);
+    PyObject *result = forward(UFUNC_ADD, operands, 3, NULL);
     if (result == NULL) {
         return NULL;
     }

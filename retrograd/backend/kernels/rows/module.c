@@ -7,6 +7,7 @@
  */
 #define IMPORTS_NUMPY
 #include "arrays.h"
+#include "sums.h"
 
 #include "../builds.h"
 #include "../sources.h"
@@ -423,7 +424,7 @@ PyInit__rows(void)
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
     if (module != NULL
-        && (PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
+        && (!find_short_sum() || PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
             || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0
             || PyModule_AddFunctions(module, attention_methods) < 0)) {
         Py_CLEAR(module);

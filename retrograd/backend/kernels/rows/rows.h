@@ -95,8 +95,8 @@ typedef struct {
     NormLoop layer_norm[2], layer_norm_gradients[2];
     ChannelLoop channel_statistics[2], channel_apply[2], channel_sums[2], channel_slopes[2];
     void (*channel_totals[2])(const ChannelWork *work);
-    RowsLoop sum_rows[2];
-    ColumnsLoop sum_columns[2];
+    RowsLoop sum_rows[2], largest_rows[2], smallest_rows[2];
+    ColumnsLoop sum_columns[2], largest_columns[2], smallest_columns[2];
     MapLoop relu[2];
     AttentionLoop attention[2];
     PackLoop pack[2];

@@ -25,6 +25,7 @@
 #include "rows_loops.h"
 #include "rows_norm.h"
 #include "rows_sums.h"
+#include "rows_extremes.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -47,6 +48,7 @@
 #include "rows_loops.h"
 #include "rows_norm.h"
 #include "rows_sums.h"
+#include "rows_extremes.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -77,6 +79,10 @@ const RowLoops BUILD = {
     .channel_totals = PAIR(channel_totals),
     .sum_rows = PAIR(sum_rows),
     .sum_columns = PAIR(sum_columns),
+    .largest_rows = PAIR(largest_rows),
+    .smallest_rows = PAIR(smallest_rows),
+    .largest_columns = PAIR(largest_columns),
+    .smallest_columns = PAIR(smallest_columns),
     .relu = PAIR(relu),
     .attention = PAIR(attention),
     .pack = PAIR(pack),

@@ -1,20 +1,23 @@
-/* Sums over rows and over columns, for one type; see rows_functions.h and rows_loops.h.
+/* Sums over rows and over columns, for one type; see rows.h and rows_loops.h.
  *
  * A few elements are added up in REAL, as a tree; their sums go on in double.
  */
 INLINE double
 NAMED(sum_tree)(V values)
 {
-    double lanes[LANES];
-    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-        lanes[lane] = (double)values[lane];
-    }
-    for (ptrdiff_t half = LANES / 2; half > 0; half /= 2) {
-        for (ptrdiff_t lane = 0; lane < half; lane++) {
-            lanes[lane] += lanes[lane + half];
+    typedef REAL Part __attribute__((vector_size(16)));
+    Part parts[VECTOR_BYTES / 16];
+    memcpy(parts, &values, sizeof parts);
+    for (ptrdiff_t half = VECTOR_BYTES / 32; half > 0; half /= 2) {
+        for (ptrdiff_t part = 0; part < half; part++) {
+            parts[part] += parts[part + half];
         }
     }
-    return lanes[0];
+#if IS_FLOAT
+    return ((double)parts[0][0] + (double)parts[0][2]) + ((double)parts[0][1] + (double)parts[0][3]);
+#else
+    return parts[0][0] + parts[0][1];
+#endif
 }
 
 /* The sum of elements that lie one after the other. */

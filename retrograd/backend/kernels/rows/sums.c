@@ -1,13 +1,16 @@
-/* sum_over(input, axes, keepdims, mean): the sum along any dimensions of an array that lies row by row.
+/* Sums and extremes along any dimensions of an array that lies row by row; `sum` below stands for each of them.
  *
  * Dimensions beside each other that are all summed, or all kept, are one. Then the innermost that is summed goes first:
  * it is that of rows, or of columns of several tables; what is left is smaller, and is summed in the same way.
  */
 #include "arrays.h"
 
+#include "sums.h"
+
 /* Up to this many elements the sums have NumPy's bits, as the core's have. */
 #define SHORT_SUM 1024
 #define MOST_RUNS 8
+#define LONG_PIECE 65536 /* elements of a row that are one thread's: whatever the number of threads */
 
 typedef struct {
     npy_intp size;
@@ -60,6 +63,7 @@ read_runs(PyArrayObject *array, const char *summed, Run *runs)
 
 /* Tables of rows times columns, to be summed over the rows. */
 typedef struct {
+    const Reduction *how;
     int number;
     const char *input;
     char *result;
@@ -71,8 +75,8 @@ sum_some_rows(void *context, npy_intp start, npy_intp stop)
 {
     const Tables *all = context;
     const npy_intp item = all->number == 0 ? 4 : 8;
-    row_loops->sum_rows[all->number](all->input + start * all->rows * item, all->result + start * item, stop - start,
-                                     all->rows);
+    all->how->rows[all->number](all->input + start * all->rows * item, all->result + start * item, stop - start,
+                                all->rows);
 }
 
 /* COLUMNS_TOGETHER columns of a table are one piece. */
@@ -85,14 +89,36 @@ sum_some_columns(void *context, npy_intp start, npy_intp stop)
     for (npy_intp piece = start; piece < stop; piece++) {
         const npy_intp table = piece / pieces, first = piece % pieces * COLUMNS_TOGETHER;
         const npy_intp few = columns - first < COLUMNS_TOGETHER ? columns - first : COLUMNS_TOGETHER;
-        row_loops->sum_columns[all->number](all->input + (table * all->rows * columns + first) * item,
-                                            all->result + (table * columns + first) * item, all->rows, few, columns);
+        all->how->columns[all->number](all->input + (table * all->rows * columns + first) * item,
+                                       all->result + (table * columns + first) * item, all->rows, few, columns);
     }
+}
+
+/* One row that is long: its pieces, and then what they gave. Whether there was memory for that. */
+static int
+sum_pieces(const Tables *all)
+{
+    const npy_intp item = all->number == 0 ? 4 : 8, pieces = all->rows / LONG_PIECE, rest = all->rows % LONG_PIECE;
+    char *parts = PyMem_RawMalloc((size_t)((pieces + 1) * item));
+    if (parts == NULL) {
+        return 0;
+    }
+    Tables some = {all->how, all->number, all->input, parts, pieces, LONG_PIECE, 1};
+    in_threads(row_pool, sum_some_rows, &some, pieces, 1);
+    if (rest > 0) {
+        all->how->rows[all->number](all->input + pieces * LONG_PIECE * item, parts + pieces * item, 1, rest);
+    }
+    all->how->rows[all->number](parts, all->result, 1, pieces + (rest > 0));
+    PyMem_RawFree(parts);
+    return 1;
 }
 
 static void
 sum_tables(Tables *all)
 {
+    if (all->columns == 1 && all->tables == 1 && all->rows >= 2 * LONG_PIECE && sum_pieces(all)) {
+        return;
+    }
     if (all->columns == 1) {
         in_threads(row_pool, sum_some_rows, all, all->tables, THREAD_GRAIN / all->rows + 1);
         return;
@@ -104,7 +130,7 @@ sum_tables(Tables *all)
 
 /* The innermost run that is summed is summed into `result`, and is gone from the runs. */
 static int
-sum_once(int number, const char *input, char *result, Run *runs, int count)
+sum_once(const Reduction *how, int number, const char *input, char *result, Run *runs, int count)
 {
     int place = count - 1;
     while (!runs[place].summed) {
@@ -114,7 +140,7 @@ sum_once(int number, const char *input, char *result, Run *runs, int count)
     for (int index = 0; index < place; index++) {
         before *= runs[index].size;
     }
-    sum_tables(&(Tables){number, input, result, before, runs[place].size, after});
+    sum_tables(&(Tables){how, number, input, result, before, runs[place].size, after});
     if (place > 0 && place + 1 < count) { /* two that are kept meet */
         runs[place - 1].size *= after;
         return count - 2;
@@ -125,11 +151,12 @@ sum_once(int number, const char *input, char *result, Run *runs, int count)
 
 /* All sums, one run after the other; what is between two of them lies in the spare places in turn. */
 static void
-sum_runs(int number, const char *input, char *result, char *const *spare, Run *runs, int count, int passes)
+sum_runs(const Reduction *how, int number, const char *input, char *result, char *const *spare, Run *runs, int count,
+         int passes)
 {
     for (; passes > 0; passes--) {
         char *target = passes == 1 ? result : spare[passes % 2];
-        count = sum_once(number, input, target, runs, count);
+        count = sum_once(how, number, input, target, runs, count);
         input = target;
     }
 }
@@ -166,7 +193,7 @@ divide_all(PyObject *total, npy_intp count)
 
 /* The total, given the runs of a checked array; NULL with an error set where memory is short. */
 static PyObject *
-run_sum(PyObject *input, const char *summed, Run *runs, int count, int keepdims)
+run_sum(const Reduction *how, PyObject *input, const char *summed, Run *runs, int count, int keepdims)
 {
     const npy_intp size = PyArray_SIZE(ARRAY(input)), item = PyArray_ITEMSIZE(ARRAY(input));
     npy_intp first = 1; /* the size of the innermost run that is summed */
@@ -184,9 +211,42 @@ run_sum(PyObject *input, const char *summed, Run *runs, int count, int keepdims)
     if (total != NULL) {
         char *const places[2] = {spare, spare + between};
         char *result = PyArray_DATA(ARRAY(total));
-        WITHOUT_LOCK(size, sum_runs(type_number(input), PyArray_DATA(ARRAY(input)), result, places, runs, count, passes));
+        WITHOUT_LOCK(size, sum_runs(how, type_number(input), PyArray_DATA(ARRAY(input)), result, places, runs, count, passes));
     }
     PyMem_Free(spare);
+    return total;
+}
+
+/* Whether an array is one that is summed here along axes; `each` gets how many elements make one sum. */
+static int
+read_sum(PyObject *input, PyObject *axes, char *summed, Run *runs, int *found, npy_intp *each)
+{
+    if (type_number(input) < 0 || PyArray_SIZE(ARRAY(input)) <= SHORT_SUM || !is_plain(input)
+        || !read_axes(axes, PyArray_NDIM(ARRAY(input)), summed)) {
+        return 0;
+    }
+    *found = read_runs(ARRAY(input), summed, runs);
+    *each = 1;
+    for (int index = 0; index < *found; index++) {
+        *each *= runs[index].summed ? runs[index].size : 1;
+    }
+    return *found >= 0 && *each > 1; /* of one each: nothing is summed, a copy */
+}
+
+PyObject *
+reduced_over(const Reduction *how, PyObject *input, PyObject *axes, int keepdims, int mean)
+{
+    char summed[NPY_MAXDIMS];
+    Run runs[MOST_RUNS];
+    int found;
+    npy_intp each;
+    if (!read_sum(input, axes, summed, runs, &found, &each)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *total = run_sum(how, input, summed, runs, found, keepdims);
+    if (total != NULL && mean) {
+        divide_all(total, each);
+    }
     return total;
 }
 
@@ -196,30 +256,60 @@ rows_sum_over(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
     if (!has_count(count, 4, "sum_over")) {
         return NULL;
     }
-    PyObject *input = arguments[0];
-    char summed[NPY_MAXDIMS];
-    Run runs[MOST_RUNS];
-    if (type_number(input) < 0 || PyArray_SIZE(ARRAY(input)) <= SHORT_SUM || !is_plain(input)
-        || !read_axes(arguments[1], PyArray_NDIM(ARRAY(input)), summed)) {
-        Py_RETURN_NONE;
+    return reduced_over(&(Reduction){row_loops->sum_rows, row_loops->sum_columns}, arguments[0], arguments[1],
+                        PyObject_IsTrue(arguments[2]), PyObject_IsTrue(arguments[3]));
+}
+
+static PyObject *
+rows_largest_over(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (!has_count(count, 3, "largest_over")) {
+        return NULL;
     }
-    const int found = read_runs(ARRAY(input), summed, runs);
-    npy_intp each = 1;
-    for (int index = 0; index < found; index++) {
-        each *= runs[index].summed ? runs[index].size : 1;
+    return reduced_over(&(Reduction){row_loops->largest_rows, row_loops->largest_columns}, arguments[0], arguments[1],
+                        PyObject_IsTrue(arguments[2]), 0);
+}
+
+static PyObject *
+rows_smallest_over(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (!has_count(count, 3, "smallest_over")) {
+        return NULL;
     }
-    if (found < 0 || each == 1) { /* nothing is summed: a copy */
-        Py_RETURN_NONE;
+    return reduced_over(&(Reduction){row_loops->smallest_rows, row_loops->smallest_columns}, arguments[0], arguments[1],
+                        PyObject_IsTrue(arguments[2]), 0);
+}
+
+/* Short arrays and those that do not lie row by row are summed by `retrograd.backend.kernels.sum_all`. */
+static PyObject *short_sum;
+
+static PyObject *
+rows_sum_all(PyObject *Py_UNUSED(module), PyObject *input)
+{
+    PyObject *total = reduced_over(&(Reduction){row_loops->sum_rows, row_loops->sum_columns}, input, Py_None, 0, 0);
+    if (total != Py_None) {
+        return total;
     }
-    PyObject *total = run_sum(input, summed, runs, found, PyObject_IsTrue(arguments[2]));
-    if (total != NULL && PyObject_IsTrue(arguments[3])) {
-        divide_all(total, each);
-    }
-    return total;
+    Py_DECREF(total);
+    return PyObject_CallOneArg(short_sum, input);
+}
+
+int
+find_short_sum(void)
+{
+    PyObject *kernels = PyImport_ImportModule("retrograd.backend.kernels");
+    short_sum = kernels == NULL ? NULL : PyObject_GetAttrString(kernels, "sum_all");
+    Py_XDECREF(kernels);
+    return short_sum != NULL;
 }
 
 PyMethodDef sum_methods[] = {
     {"sum_over", (PyCFunction)(void (*)(void))rows_sum_over, METH_FASTCALL,
      "sum_over(input, axes, keepdims, mean): the sum along axes, or over the number of elements of each sum"},
+    {"largest_over", (PyCFunction)(void (*)(void))rows_largest_over, METH_FASTCALL,
+     "largest_over(input, axes, keepdims): the largest along axes, nan where there is one"},
+    {"smallest_over", (PyCFunction)(void (*)(void))rows_smallest_over, METH_FASTCALL,
+     "smallest_over(input, axes, keepdims): the smallest along axes, nan where there is one"},
+    {"sum_all", rows_sum_all, METH_O, "sum_all(input): of any array, short ones with NumPy's bits"},
     {NULL, NULL, 0, NULL},
 };
