@@ -137,10 +137,11 @@ def test_workers_of_a_data_loader(tmp_path: Path) -> None:
         "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n"
         "data = TensorDataset(torch.arange(8.0))\n"
         "weight = torch.ones(1, requires_grad=True)\n"
-        "for epoch in range(2):\n"
-        "    for (batch,) in DataLoader(data, batch_size=4, num_workers=2):\n"
-        "        (weight * batch).sum().backward()\n"
-        "print(weight.grad.item())\n"
+        "if __name__ == '__main__':\n"  # from 3.14 on workers are not forked from the program
+        "    for epoch in range(2):\n"
+        "        for (batch,) in DataLoader(data, batch_size=4, num_workers=2):\n"
+        "            (weight * batch).sum().backward()\n"
+        "    print(weight.grad.item())\n"
     )
     run = doctor(tmp_path, text)
     assert (run.status, run.out, run.causes) == (0, "56.0\n", [])

@@ -140,6 +140,9 @@ def test_line_ends(ends: str) -> None:
 def test_hostile_text_gives_a_message(text: str) -> None:
     report = lint_text(text, "x.py", seconds=LONG)
     assert isinstance(report, Report)
+    if text.startswith(BAD) and not report.error:  # newer Pythons read some of them after all
+        assert sys.version_info >= (3, 14) and [f.code for f in report.findings] == ["RGL205"]
+        return
     assert report.error and report.findings == [] and "took longer" not in report.error
 
 
