@@ -16,6 +16,13 @@ IMAGES: Sizes = {
     "pointwise": (16, 64, 128, 14, 1, 0, 1, 1),
     "strided": (16, 64, 128, 28, 3, 1, 2, 1),
     "depthwise": (16, 64, 64, 28, 3, 1, 1, 64),
+    "depthwise5": (16, 64, 64, 28, 5, 2, 1, 64),
+    "depthwise_strided": (16, 64, 64, 28, 3, 1, 2, 64),
+    "grouped": (16, 64, 64, 28, 3, 1, 1, 4),
+    "five": (16, 32, 32, 28, 5, 2, 1, 1),
+    "seven": (8, 3, 64, 64, 7, 3, 2, 1),
+    "deep": (16, 256, 256, 7, 3, 1, 1, 1),
+    "wide": (4, 64, 256, 56, 1, 0, 1, 1),
 }
 
 function_of("mul", lambda torch: torch.mul, 2)
@@ -197,13 +204,36 @@ def _conv2d(torch: Any, shape: Shape) -> Made:
     return function, [image, weight, filled(torch, outputs, scale=0.01)]
 
 
+def _convolution(
+    op: str, samples: int, channels: int, outputs: int, sizes: tuple[int, ...], **options: int
+) -> None:
+    """An op like `conv1d`, with windows of three elements along each dimension."""
+    transposed = "transpose" in op
+
+    def make(torch: Any, shape: tuple[int, ...]) -> tuple[Callable[..., Any], list[Any]]:
+        function = getattr(torch.nn.functional, op)
+        ends = (channels, outputs) if transposed else (outputs, channels)
+        image = filled(torch, *shape, scale=0.01)
+        weight = filled(torch, *ends, *(3 for _ in sizes), scale=0.01)
+        return lambda x, w: function(x, w, None, **options), [image, weight]
+
+    single(op, {"x".join(map(str, sizes)): (samples, channels, *sizes)})(make)
+
+
+_convolution("conv1d", 32, 64, 64, (128,), padding=1)
+_convolution("conv3d", 4, 16, 32, (16, 16, 16), padding=1)
+_convolution("conv_transpose1d", 16, 64, 32, (128,), stride=2, padding=1)
+_convolution("conv_transpose2d", 16, 64, 32, (14, 14), stride=2, padding=1)
+_convolution("conv_transpose3d", 2, 32, 16, (8, 8, 8), stride=2, padding=1)
+
+
 def _of_images(op: str, find: Callable[[Any], Callable[..., Any]]) -> None:
     """An op on images of the sizes that convolutions leave, without their padding."""
 
     def make(torch: Any, shape: Shape) -> Made:
         return find(torch), [filled(torch, shape[0], shape[2], shape[3], shape[3])]
 
-    single(op, {name: shape for name, shape in IMAGES.items() if name[-1].isdigit()})(make)
+    single(op, {name: shape for name, shape in IMAGES.items() if name[-1] in "123"})(make)
 
 
 _of_images("max_pool2d", lambda torch: lambda x: torch.nn.functional.max_pool2d(x, 2))

@@ -45,6 +45,27 @@ CASES: dict[str, Case] = {
     "image, grouped": ((2, 6, 7, 9), (8, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
     "image, depthwise": ((2, 5, 9, 20), (5, 1, 3, 3), (1, 1), (1, 1), (1, 1), 5),
     "image, depthwise and strided": ((2, 5, 9, 20), (10, 1, 3, 3), (2, 2), (1, 1), (1, 1), 5),
+    "image, depthwise of 5 rows": ((2, 3, 13, 37), (3, 1, 5, 3), (1, 1), (2, 1), (1, 1), 3),
+    "image, depthwise of 7 rows": ((2, 3, 7, 9), (6, 1, 7, 7), (1, 1), (3, 3), (1, 1), 3),
+    "image, depthwise and dilated": ((2, 3, 13, 21), (3, 1, 3, 3), (1, 1), (2, 2), (2, 2), 3),
+    "image, depthwise and low": ((2, 3, 3, 40), (3, 1, 3, 4), (1, 1), (1, 1), (1, 1), 3),
+    "image, depthwise and lower": ((2, 3, 2, 5), (3, 1, 5, 2), (1, 1), (2, 1), (1, 1), 3),
+    "image, depthwise, not padded": ((3, 4, 12, 20), (4, 1, 3, 3), (1, 1), (0, 0), (1, 1), 4),
+    "images, depthwise, that are cut": ((1, 2, 401, 701), (2, 1, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "line, depthwise": ((2, 4, 50), (4, 1, 5), (1,), (2,), (1,), 4),
+    "image, most is padding": ((7, 20, 3, 2), (37, 20, 5, 5), (1, 1), (2, 2), (1, 1), 1),
+    "image, padded and strided": ((3, 40, 9, 8), (17, 40, 5, 5), (2, 2), (2, 2), (1, 1), 1),
+    "image, padded and dilated": ((2, 16, 7, 8), (18, 16, 3, 3), (1, 1), (4, 4), (4, 4), 1),
+    "image, many taps": ((1, 16, 20, 20), (16, 16, 11, 11), (1, 1), (5, 5), (1, 1), 1),
+    "image, pointwise and wide": ((3, 8, 40, 41), (13, 8, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "volume, many channels": (
+        (2, 17, 4, 5, 6),
+        (18, 17, 3, 3, 3),
+        (1, 1, 1),
+        (1, 1, 1),
+        (1,) * 3,
+        1,
+    ),
     "images that are cut": ((1, 40, 130, 70), (3, 40, 3, 3), (1, 1), (1, 1), (1, 1), 1),
     "volume": ((2, 3, 4, 5, 6), (7, 3, 2, 3, 2), (1, 1, 1), (1, 0, 1), (1, 1, 1), 1),
     "volume, strided": ((1, 4, 7, 6, 9), (18, 2, 3, 2, 3), (2, 1, 2), (1, 1, 0), (1, 2, 1), 2),
@@ -195,6 +216,50 @@ def test_what_is_not_finite_stays_in_its_windows(build: str, name: str, odd: flo
     np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-4)
     of_weight = windows.convolution_weight_gradient(g, x, kernel, *options, groups)
     np.testing.assert_allclose(of_weight, slopes, rtol=1e-3, atol=1e-3)
+
+
+PADDED = ["image", "image, many channels", "image, most is padding", "image, depthwise of 5 rows"]
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize("name", PADDED)
+def test_weights_that_are_not_finite_meet_the_padding(build: str, name: str, odd: float) -> None:
+    shape, kernel, *options, groups = CASES[name]
+    x, w = numbers(shape, np.float32), numbers(kernel, np.float32, 1)
+    w[0, 0, 0, 0] = w[-1, -1, -1, -1] = odd
+    g = numbers(neutral.convolution_output_shape(shape, kernel, *options), np.float32, 2)
+    found = windows.convolution(x, w, None, *options, False, (0, 0), groups)
+    of_input = windows.convolution_input_gradient(g, w, shape, *options, groups)
+    with np.errstate(all="ignore"):
+        exact = neutral.convolution(CPU.xp, x, w, *options, groups)
+        back = neutral.convolution_input_gradient(CPU.xp, g, w, shape, *options, groups)
+    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-4)
+    assert np.array_equal(np.isfinite(of_input), np.isfinite(back))
+
+
+# large enough for several threads
+SHARED: dict[str, Case] = {
+    "channels": ((5, 20, 30, 30), (24, 20, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "few channels": ((37, 3, 32, 32), (16, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "one image": ((1, 32, 90, 90), (33, 32, 3, 3), (2, 2), (1, 1), (1, 1), 1),
+    "groups": ((5, 24, 30, 30), (36, 6, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    "depthwise": ((9, 32, 40, 40), (32, 1, 3, 3), (1, 1), (1, 1), (1, 1), 32),
+    "pointwise": ((9, 64, 14, 14), (64, 64, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "line": ((9, 33, 200), (40, 33, 5), (1,), (2,), (1,), 1),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", SHARED)
+def test_threads_change_no_bit(build: str, name: str, dtype: Any) -> None:
+    before, found = torch.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            torch.set_num_threads(count)
+            found.append([array.tobytes() for array in three(SHARED[name], dtype)])
+    finally:
+        torch.set_num_threads(before)
+    assert found[1:] == found[:1] * 2
 
 
 def test_many_places_add_up_without_growing_error(build: str) -> None:

@@ -32,6 +32,10 @@ def values(dtype: Any, *shape: int) -> Any:
     return torch.from_numpy(array)
 
 
+def images(x: Any) -> Any:
+    return x[:300_000].reshape(10, 12, 50, 50)
+
+
 FORWARD: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
     "sub number": lambda x, y: x - 1.5,
@@ -51,6 +55,11 @@ FORWARD: dict[str, Callable[[Any, Any], Any]] = {
     "gelu": lambda x, y: torch.nn.functional.gelu(x, approximate="tanh"),
     "softmax": lambda x, y: torch.softmax(x[:300_000].reshape(-1, 100), -1),
     "log_softmax": lambda x, y: torch.log_softmax(x[:300_000].reshape(-1, 100), -1),
+    "max_pool2d": lambda x, y: torch.nn.functional.max_pool2d(images(x), 3, 2, 1),
+    "avg_pool2d": lambda x, y: torch.nn.functional.avg_pool2d(images(x), 2),
+    "adaptive": lambda x, y: torch.nn.functional.adaptive_avg_pool2d(images(x), 7),
+    "batch_norm": lambda x, y: torch.nn.functional.batch_norm(images(x), None, None, training=True),
+    "group_norm": lambda x, y: torch.nn.functional.group_norm(images(x), 6),
     "sum": lambda x, y: x.sum(),
     "mean": lambda x, y: x.mean(),
     "in place": lambda x, y: x.clone().mul_(y).add_(1.0),

@@ -31,21 +31,38 @@ NAMED(store)(REAL *to, V values)
 INLINE V
 NAMED(load_some)(const REAL *from, ptrdiff_t count, REAL rest)
 {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    const uint32_t chosen = ((uint32_t)1 << count) - 1;
+    const V others = rest - (V){0};
+    return sizeof(REAL) == 4 ? (V)_mm512_mask_loadu_ps((__m512)others, (__mmask16)chosen, from)
+                             : (V)_mm512_mask_loadu_pd((__m512d)others, (__mmask8)chosen, from);
+#else
     REAL lanes[LANES];
     for (ptrdiff_t lane = 0; lane < LANES; lane++) {
         lanes[lane] = lane < count ? from[lane] : rest;
     }
     return NAMED(load)(lanes);
+#endif
 }
 
 INLINE void
 NAMED(store_some)(REAL *to, V values, ptrdiff_t count)
 {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    const uint32_t chosen = ((uint32_t)1 << count) - 1;
+    if (sizeof(REAL) == 4) {
+        _mm512_mask_storeu_ps(to, (__mmask16)chosen, (__m512)values);
+    }
+    else {
+        _mm512_mask_storeu_pd(to, (__mmask8)chosen, (__m512d)values);
+    }
+#else
     REAL lanes[LANES];
     NAMED(store)(lanes, values);
     for (ptrdiff_t lane = 0; lane < count; lane++) {
         to[lane] = lanes[lane];
     }
+#endif
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------------------- */

@@ -68,12 +68,61 @@ planned(const Shape *shape, const void *weight)
         .groups = shape->groups,
         .channels = shape->channels,
         .outputs = shape->outputs,
+        .source_channels = shape->groups * shape->channels,
+        .result_channels = shape->groups * shape->outputs,
         .weight = (void *)weight,
         .weight_group = shape->outputs * shape->channels * kernel,
         .weight_output = shape->channels * kernel,
         .weight_channel = kernel,
         .weight_tap = {d[1].kernel * d[2].kernel, d[2].kernel, 1},
+        .kernel = kernel,
     };
+}
+
+/* ---- in threads ------------------------------------------------------------------------------------------------- */
+
+#define MANY_PRODUCTS (1 << 20) /* are worth a thread */
+
+typedef struct {
+    const Correlation *work;
+    Plan plan;
+    CorrelationLoop loop;
+    int failed;
+} Shared;
+
+static void
+do_items(void *context, npy_intp start, npy_intp stop)
+{
+    Shared *shared = context;
+    if (shared->loop(shared->work, &shared->plan, start, stop) < 0) {
+        __atomic_store_n(&shared->failed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* Plans a correlation and does all items, each thread some of them; 0, or -1 without memory. */
+static int
+run_items(const Correlation *work, PlanMaker make, CorrelationLoop loop, CorrelationEnd end)
+{
+    Shared shared = {.work = work, .loop = loop};
+    int done = make(work, &shared.plan);
+    if (done == 0) {
+        double products = (double)work->samples * (double)work->groups * (double)work->outputs * (double)work->channels;
+        for (int axis = 0; axis < AXES; axis++) {
+            products *= (double)work->axes[axis].count * (double)work->axes[axis].taps;
+        }
+        const double each = products / (double)shared.plan.items;
+        in_threads(window_pool, do_items, &shared, shared.plan.items, (npy_intp)(MANY_PRODUCTS / (each + 1)) + 1);
+        done = shared.failed ? -1 : end != NULL ? end(work, &shared.plan) : 0;
+    }
+    free(shared.plan.scratch);
+    return done;
+}
+
+static int
+correlate(const Shape *shape, const Correlation *work)
+{
+    const int number = shape->number;
+    return run_items(work, window_loops->plan_correlation[number], window_loops->correlate[number], NULL);
 }
 
 static int
@@ -87,7 +136,7 @@ run_forward(const Shape *shape, const void *input, const void *weight, const voi
     for (int axis = 0; axis < AXES; axis++) {
         done |= forward_axis(&shape->dimensions[axis], &work.axes[axis]);
     }
-    done = done == 0 ? window_loops->correlate[shape->number](&work) : done;
+    done = done == 0 ? correlate(shape, &work) : done;
     for (int axis = 0; axis < AXES; axis++) {
         free_axis(&work.axes[axis]);
     }
@@ -104,7 +153,11 @@ run_weight_gradient(const Shape *shape, const void *gradient, const void *input,
     for (int axis = 0; axis < AXES; axis++) {
         done |= forward_axis(&shape->dimensions[axis], &work.axes[axis]);
     }
-    done = done == 0 ? window_loops->correlate_weight[shape->number](&work) : done;
+    if (done == 0) {
+        const int number = shape->number;
+        done = run_items(&work, window_loops->plan_weight[number], window_loops->correlate_weight[number],
+                         window_loops->end_weight[number]);
+    }
     for (int axis = 0; axis < AXES; axis++) {
         free_axis(&work.axes[axis]);
     }
@@ -122,6 +175,8 @@ run_input_gradient(const Shape *shape, const void *gradient, const void *weight,
     work.result = result;
     work.channels = shape->outputs;
     work.outputs = shape->channels;
+    work.source_channels = shape->groups * work.channels;
+    work.result_channels = shape->groups * work.outputs;
     work.weight_output = d[0].kernel * d[1].kernel * d[2].kernel;
     work.weight_channel = shape->channels * work.weight_output;
     int done = 0;
@@ -134,7 +189,7 @@ run_input_gradient(const Shape *shape, const void *gradient, const void *weight,
             reached = reached && work.axes[axis].taps > 0 && work.axes[axis].count > 0;
         }
         if (done == 0 && reached) {
-            done = window_loops->correlate[shape->number](&work);
+            done = correlate(shape, &work);
         }
         for (int axis = 0; axis < AXES; axis++) {
             free_axis(&work.axes[axis]);

@@ -1,13 +1,15 @@
 /* The gradient of convolution for the weight, for one type: sums over places, directly from the padded source.
  *
- * As in correlation.h, the lanes of a vector are outputs, or places of one output where outputs are few.
+ * As in correlation.h, the lanes of a vector are outputs, or places of one output where outputs are few. Threads share the
+ * channels; where these are few, fixed shares of the samples, whose sums are added up at the end. So the number of threads
+ * changes no bit.
  */
 
 /* ---- lanes are outputs ---------------------------------------------------------------------------------------- */
 
 /* factors[block][place][lane] of the samples of a part. */
 static void
-NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples, REAL *to)
+NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t samples, REAL *to)
 {
     const Axis *axes = part->work.axes;
     const ptrdiff_t all = NAMED(vectors_for)(part->work.outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
@@ -19,7 +21,7 @@ NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples,
         for (ptrdiff_t sample = 0; sample < samples; sample++) {
             for (ptrdiff_t z = 0; z < axes[0].count; z++) {
                 for (ptrdiff_t y = 0; y < axes[1].count; y++, to += width * lanes) {
-                    const REAL *from = NAMED(result_row)(part, sample, group, first, z, y);
+                    const REAL *from = NAMED(result_row)(part, sample, first, z, y);
                     NAMED(transpose)(to, lanes, from, plane, used, width);
                     for (ptrdiff_t x = 0; used < lanes && x < width; x++) {
                         memset(to + x * lanes + used, 0, (lanes - used) * sizeof(REAL));
@@ -35,13 +37,14 @@ NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples,
 static void
 NAMED(add_by_lanes)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *factors, REAL *totals)
 {
+    static const int32_t in_order[MOST_ROWS] = {0, 1, 2, 3, 4, 5};
     const ptrdiff_t all = NAMED(vectors_for)(part->work.outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
     const ptrdiff_t places = part->places * samples;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t vectors = NAMED(block_size)(all, blocks, block), lanes = vectors * LANES;
         for (ptrdiff_t place = 0; place < places; place += LONG_SUM) {
             for (ptrdiff_t tap = 0; tap < part->length; tap += MOST_ROWS) {
-                NAMED(lanes)((int)SMALLER(MOST_ROWS, part->length - tap), (int)vectors, part->source,
+                NAMED(lanes)((int)SMALLER(MOST_ROWS, part->length - tap), (int)vectors, part->source, in_order,
                              part->tap_places + tap, part->out_places + place, SMALLER(LONG_SUM, places - place),
                              factors + place * lanes, totals + tap * lanes, 1);
             }
@@ -52,18 +55,17 @@ NAMED(add_by_lanes)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *fact
 }
 
 static void
-NAMED(write_weight_lanes)(const NAMED(Part) *part, ptrdiff_t group, const double *totals)
+NAMED(write_weight_lanes)(const NAMED(Part) *part, const double *totals)
 {
     const Correlation *work = &part->work;
-    REAL *weight = (REAL *)work->weight + group * work->weight_group;
     const ptrdiff_t all = NAMED(vectors_for)(work->outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
     ptrdiff_t first = 0;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t lanes = NAMED(block_size)(all, blocks, block) * LANES;
         for (ptrdiff_t lane = 0; lane < SMALLER(lanes, work->outputs - first); lane++) {
-            REAL *to = weight + (first + lane) * work->weight_output;
+            REAL *to = (REAL *)work->weight + (first + lane) * work->weight_output;
             for (ptrdiff_t k = 0; k < part->length; k++) {
-                to[k / part->taps * work->weight_channel + part->tap_weights[k % part->taps]] = (REAL)totals[k * lanes + lane];
+                to[part->tap_weights[k]] = (REAL)totals[k * lanes + lane];
             }
         }
         totals += part->length * lanes;
@@ -114,7 +116,7 @@ NAMED(add_slice)(const int rows, const NAMED(Part) *part, const REAL *source, co
         }
         if (x < width) {
             const ptrdiff_t rest = width - x;
-            ADD(NAMED(load_some)(from, rest), NAMED(load_some)(from, rest));
+            ADD(NAMED(load_some)(from, rest, 0), NAMED(load_some)(from, rest, 0));
         }
 #undef ADD
     }
@@ -149,7 +151,7 @@ NAMED(add_rows)(ptrdiff_t rows, const NAMED(Part) *part, const REAL *source, con
 
 /* totals[output][channel, tap] += ... */
 static void
-NAMED(add_by_places)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples, REAL *totals)
+NAMED(add_by_places)(const NAMED(Part) *part, ptrdiff_t samples, REAL *totals)
 {
     const Axis *axes = part->work.axes;
     const ptrdiff_t plane = axes[0].result * axes[1].result * axes[2].result;
@@ -162,7 +164,7 @@ NAMED(add_by_places)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples
             ptrdiff_t first = 0;
             for (ptrdiff_t block = 0; block < blocks; block++) {
                 const ptrdiff_t rows = NAMED(block_size)(part->work.outputs, blocks, block);
-                const REAL *factors = NAMED(result_row)(part, sample, group, first, z, y);
+                const REAL *factors = NAMED(result_row)(part, sample, first, z, y);
                 for (ptrdiff_t tap = 0; tap < part->length; tap += MOST_ROWS) {
                     int32_t taps[MOST_ROWS];
                     const ptrdiff_t used = SMALLER(MOST_ROWS, part->length - tap);
@@ -179,14 +181,12 @@ NAMED(add_by_places)(const NAMED(Part) *part, ptrdiff_t group, ptrdiff_t samples
 }
 
 static void
-NAMED(write_weight_places)(const NAMED(Part) *part, ptrdiff_t group, const double *totals)
+NAMED(write_weight_places)(const NAMED(Part) *part, const double *totals)
 {
     const Correlation *work = &part->work;
-    REAL *weight = (REAL *)work->weight + group * work->weight_group;
     for (ptrdiff_t output = 0; output < work->outputs; output++) {
         for (ptrdiff_t k = 0; k < part->length; k++) {
-            weight[output * work->weight_output + k / part->taps * work->weight_channel
-                   + part->tap_weights[k % part->taps]] = (REAL)*totals++;
+            ((REAL *)work->weight)[output * work->weight_output + part->tap_weights[k]] = (REAL)*totals++;
         }
     }
 }
@@ -194,6 +194,7 @@ NAMED(write_weight_places)(const NAMED(Part) *part, ptrdiff_t group, const doubl
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 #define MANY_PLACES 4096 /* after so many the sums go on in double: errors do not grow with the number of samples */
+#define SHARES 8         /* of the samples, where channels are few */
 
 static void
 NAMED(add_up)(double *restrict wide, REAL *restrict totals, ptrdiff_t size)
@@ -204,63 +205,138 @@ NAMED(add_up)(double *restrict wide, REAL *restrict totals, ptrdiff_t size)
     }
 }
 
-/* The gradient of one group's weight. */
-static void
-NAMED(correlate_weight_of)(NAMED(Part) *part, const Correlation *work, NAMED(Cut) cut, ptrdiff_t group, int by_lanes,
-                           REAL *factors, REAL *totals, double *wide, ptrdiff_t size)
+/* How many sums there are for one group's weight. */
+static ptrdiff_t
+NAMED(size_of_sums)(const Correlation *work, const Plan *plan)
 {
-    const Axis *axis = &work->axes[cut.axis];
-    ptrdiff_t places = 0;
+    const ptrdiff_t taps = work->axes[0].taps * work->axes[1].taps * work->axes[2].taps;
+    const ptrdiff_t sums = work->channels * taps;
+    switch (plan->way) {
+    case BY_LANES: return sums * NAMED(vectors_for)(work->outputs) * LANES;
+    case BY_ROWS: return sums * work->outputs * LANES;
+    default: return sums * work->outputs;
+    }
+}
+
+/* Adds the products of some items (blocks of samples of the parts of one group) to `wide`. */
+static void
+NAMED(add_items)(NAMED(Part) *part, const Correlation *work, const Plan *plan, ptrdiff_t start, ptrdiff_t stop,
+                 REAL *factors, REAL *totals, double *wide)
+{
+    const ptrdiff_t size = NAMED(size_of_sums)(work, plan);
+    ptrdiff_t places = 0, now = -1;
     memset(totals, 0, size * sizeof(REAL));
     memset(wide, 0, size * sizeof(double));
-    for (ptrdiff_t first = 0; first < axis->count; first += cut.outputs) {
-        part->work.axes[cut.axis] = NAMED(outputs_from)(axis, first, SMALLER(cut.outputs, axis->count - first));
-        NAMED(measure)(part);
-        NAMED(fill_tables)(part, cut.samples);
-        for (part->first = 0; part->first < work->samples; part->first += cut.samples) {
-            const ptrdiff_t samples = SMALLER(cut.samples, work->samples - part->first);
-            NAMED(copy_source)(part, group, samples);
-            if (by_lanes) {
-                NAMED(pack_factors)(part, group, samples, factors);
-                NAMED(add_by_lanes)(part, samples, factors, totals);
-            }
-            else {
-                NAMED(add_by_places)(part, group, samples, totals);
-            }
-            places += part->places * samples;
-            if (places >= MANY_PLACES) {
-                NAMED(add_up)(wide, totals, size);
-                places = 0;
-            }
+    for (ptrdiff_t item = start; item < stop; item++) {
+        const ptrdiff_t first = item % plan->blocks * plan->samples, samples = SMALLER(plan->samples, work->samples - first);
+        if (item / plan->blocks != now) {
+            now = item / plan->blocks;
+            NAMED(begin_part)(part, work, plan, now);
+        }
+        NAMED(read_source)(part, plan, first, samples);
+        switch (plan->way) {
+        case BY_LANES:
+            NAMED(pack_factors)(part, samples, factors);
+            NAMED(add_by_lanes)(part, samples, factors, totals);
+            break;
+        case BY_PLACES: NAMED(add_by_places)(part, samples, totals); break;
+        case BY_ROWS: NAMED(add_by_rows)(part, samples, totals); break;
+        }
+        places += part->places * samples;
+        if (places >= MANY_PLACES || item + 1 == stop) {
+            NAMED(add_up)(wide, totals, size);
+            places = 0;
         }
     }
-    NAMED(add_up)(wide, totals, size);
-    (by_lanes ? NAMED(write_weight_lanes) : NAMED(write_weight_places))(part, group, wide);
+}
+
+static void
+NAMED(write_weight)(const NAMED(Part) *part, const Plan *plan, const double *wide)
+{
+    switch (plan->way) {
+    case BY_LANES: NAMED(write_weight_lanes)(part, wide); break;
+    case BY_PLACES: NAMED(write_weight_places)(part, wide); break;
+    case BY_ROWS: NAMED(write_weight_rows)(part, wide); break;
+    }
 }
 
 static int
-NAMED(correlate_weight)(const Correlation *work)
+NAMED(plan_weight)(const Correlation *work, Plan *plan)
 {
-    const NAMED(Cut) cut = NAMED(cut_into_parts)(work);
+    const ptrdiff_t width = work->axes[2].count;
+    const int by_lanes = 5 * work->outputs * NAMED(vectors_for)(width) > 4 * width * NAMED(vectors_for)(work->outputs);
+    plan->way = NAMED(is_depthwise)(work) ? BY_ROWS : by_lanes ? BY_LANES : BY_PLACES;
+    NAMED(cut_into_parts)(work, plan);
+    plan->skips = 0;
+    plan->items = work->groups * work->channels;
+    plan->scratch = NULL;
+    if (plan->items < FEW_CHANNELS) {
+        plan->items = SMALLER(SHARES, plan->parts * plan->blocks);
+        plan->scratch_group = NAMED(size_of_sums)(work, plan);
+        plan->scratch = malloc(plan->items * work->groups * plan->scratch_group * sizeof(double));
+        return plan->scratch == NULL ? -1 : 0;
+    }
+    return 0;
+}
+
+/* The gradient for the channels of all groups from `start` to `stop`; or the sums of the shares of the samples. */
+static int
+NAMED(correlate_weight)(const Correlation *work, const Plan *plan, ptrdiff_t start, ptrdiff_t stop)
+{
+    const ptrdiff_t lanes = NAMED(vectors_for)(work->outputs) * LANES, size = NAMED(size_of_sums)(work, plan);
+    const ptrdiff_t all = plan->parts * plan->blocks;
     NAMED(Part) part = {0};
     REAL *totals = NULL, *factors = NULL;
     double *wide = NULL;
     int done = -1;
-    if (NAMED(allocate_part)(&part, work, cut)) {
-        const ptrdiff_t width = work->axes[2].count, lanes = NAMED(vectors_for)(work->outputs) * LANES;
-        const int by_lanes = 5 * work->outputs * NAMED(vectors_for)(width) > 4 * width * NAMED(vectors_for)(work->outputs);
-        const ptrdiff_t size = part.length * (by_lanes ? lanes : work->outputs);
+    if (NAMED(allocate_part)(&part, work, plan)) {
         totals = NAMED(allocate)(size);
         wide = malloc(size * sizeof(double));
-        factors = NAMED(allocate)(by_lanes ? part.places * cut.samples * lanes : 1);
-        for (ptrdiff_t group = 0; totals != NULL && wide != NULL && factors != NULL && group < work->groups; group++) {
-            NAMED(correlate_weight_of)(&part, work, cut, group, by_lanes, factors, totals, wide, size);
-            done = 0;
-        }
+        factors = NAMED(allocate)(plan->way == BY_LANES ? part.places * plan->samples * lanes : 1);
+        done = totals != NULL && wide != NULL && factors != NULL ? 0 : -1;
+    }
+    for (ptrdiff_t item = start; done == 0 && plan->scratch == NULL && item < stop;) {
+        const ptrdiff_t group = item / work->channels, first = item % work->channels;
+        const ptrdiff_t channels = SMALLER(work->channels - first, stop - item);
+        const Correlation own = NAMED(of_group)(work, group, first, channels);
+        NAMED(add_items)(&part, &own, plan, 0, all, factors, totals, wide);
+        NAMED(write_weight)(&part, plan, wide);
+        item += channels;
+    }
+    for (ptrdiff_t item = start * work->groups; done == 0 && plan->scratch != NULL && item < stop * work->groups; item++) {
+        const Correlation own = NAMED(of_group)(work, item % work->groups, 0, work->channels);
+        const ptrdiff_t share = item / work->groups;
+        NAMED(add_items)(&part, &own, plan, share * all / plan->items, (share + 1) * all / plan->items, factors, totals,
+                         (double *)plan->scratch + item * plan->scratch_group);
     }
     free(totals);
     free(wide);
     free(factors);
+    NAMED(free_part)(&part);
+    return done;
+}
+
+/* Adds up the sums of the shares, in their order, and writes the weight. */
+static int
+NAMED(end_weight)(const Correlation *work, const Plan *plan)
+{
+    double *sums = plan->scratch;
+    const ptrdiff_t size = work->groups * plan->scratch_group;
+    NAMED(Part) part = {0};
+    if (sums == NULL) {
+        return 0;
+    }
+    for (ptrdiff_t share = 1; share < plan->items; share++) {
+        for (ptrdiff_t at = 0; at < size; at++) {
+            sums[at] += sums[share * size + at];
+        }
+    }
+    const int done = NAMED(allocate_part)(&part, work, plan) ? 0 : -1;
+    for (ptrdiff_t group = 0; done == 0 && group < work->groups; group++) {
+        const Correlation own = NAMED(of_group)(work, group, 0, work->channels);
+        NAMED(begin_part)(&part, &own, plan, 0);
+        NAMED(write_weight)(&part, plan, sums + group * plan->scratch_group);
+    }
     NAMED(free_part)(&part);
     return done;
 }

@@ -11,6 +11,7 @@
 #include "../sources.h"
 
 const WindowLoops *window_loops;
+const ThreadPool *window_pool;
 
 /* ---- what comes in ---------------------------------------------------------------------------------------------- */
 
@@ -131,5 +132,6 @@ PyInit__windows(void)
     import_array();
     usable_builds(builds);
     window_loops = builds[0];
+    window_pool = find_thread_pool();
     return with_sources(PyModule_Create(&definition));
 }

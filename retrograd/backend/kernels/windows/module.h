@@ -11,11 +11,13 @@
 #define PY_ARRAY_UNIQUE_SYMBOL RETROGRAD_WINDOWS_ARRAY_API
 #include <numpy/arrayobject.h>
 
+#include "../threads.h"
 #include "windows.h"
 
 #define ARRAY(object) ((PyArrayObject *)(object))
 
 extern const WindowLoops *window_loops;
+extern const ThreadPool *window_pool; /* NULL: one thread does all */
 
 /* 0 for an array of float32, 1 of float64, -1 for anything else. */
 int type_number(PyObject *object);

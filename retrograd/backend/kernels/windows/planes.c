@@ -48,16 +48,35 @@ is_input(PyObject *array)
     return type_number(array) >= 0 && PyArray_NDIM(ARRAY(array)) >= 2 && PyArray_SIZE(ARRAY(array)) > 0;
 }
 
+typedef struct {
+    const Planes *work;
+    PlanesLoop loop;
+} Shared;
+
+/* Whole groups of channels; each channel is one where statistics are by channel. */
+static void
+do_channels(void *context, npy_intp start, npy_intp stop)
+{
+    const Shared *shared = context;
+    Planes own = *shared->work;
+    const ptrdiff_t together = own.by_channel ? 1 : own.channels / own.groups;
+    own.first = start * together;
+    own.stop = stop * together;
+    shared->loop(&own);
+}
+
 static int
 run(const PlanesLoop *loop, int number, Planes *work)
 {
+    const npy_intp pieces = work->by_channel ? work->channels : work->groups;
+    const npy_intp each = work->samples * work->channels / pieces * work->length;
     work->scratch = PyMem_Malloc(2 * (work->statistics + work->channels) * sizeof(double));
     if (work->scratch == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     Py_BEGIN_ALLOW_THREADS;
-    loop[number](work);
+    in_threads(window_pool, do_channels, &(Shared){work, loop[number]}, pieces, THREAD_GRAIN / (each + 1) + 1);
     Py_END_ALLOW_THREADS;
     PyMem_Free(work->scratch);
     return 0;

@@ -4,9 +4,9 @@
 #define FOR_PLANES(...)                                                                     \
     do {                                                                                    \
         const ptrdiff_t together = work->channels / work->groups;                           \
-        ptrdiff_t plane = 0;                                                                \
         for (ptrdiff_t sample = 0; sample < work->samples; sample++) {                      \
-            for (ptrdiff_t channel = 0; channel < work->channels; channel++, plane++) {     \
+            for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {        \
+                const ptrdiff_t plane = sample * work->channels + channel;                  \
                 const ptrdiff_t at = work->by_channel ? channel                             \
                                      : together == 1  ? plane                               \
                                                       : sample * work->groups + channel / together; \
@@ -27,19 +27,6 @@
             some;                                          \
         }                                                  \
     } while (0)
-
-INLINE double
-NAMED(sum_lanes)(V values)
-{
-    REAL lanes[LANES];
-    NAMED(store)(lanes, values);
-    for (ptrdiff_t half = LANES / 2; half > 0; half /= 2) {
-        for (ptrdiff_t lane = 0; lane < half; lane++) {
-            lanes[lane] += lanes[lane + half];
-        }
-    }
-    return (double)lanes[0];
-}
 
 /* Planes are added up in runs of this many elements, and these in double. */
 #undef LONG_RUN
@@ -74,17 +61,35 @@ NAMED(sum_of_plane)(const REAL *x, ptrdiff_t length, const int squared, REAL cen
     return total;
 }
 
+/* How many statistics the channels of this call have, and which the one numbered `index` is. */
+INLINE ptrdiff_t
+NAMED(own_statistics)(const Planes *work)
+{
+    return work->by_channel ? work->stop - work->first
+                            : work->samples * (work->stop - work->first) / (work->channels / work->groups);
+}
+
+INLINE ptrdiff_t
+NAMED(own_statistic)(const Planes *work, ptrdiff_t index)
+{
+    const ptrdiff_t together = work->channels / work->groups, each = (work->stop - work->first) / together;
+    return work->by_channel ? work->first + index
+                            : index / each * work->groups + work->first / together + index % each;
+}
+
 /* Sums over all elements that share statistics; with `mean` of the squared distances from it. */
 static void
 NAMED(sum_statistics)(const Planes *work, const REAL *mean, double *totals)
 {
-    const REAL *x = work->input;
+    const REAL *input = work->input;
     const ptrdiff_t run = work->by_channel ? work->length : work->channels / work->groups * work->length;
-    const ptrdiff_t runs = work->by_channel ? work->samples : 1;
-    memset(totals, 0, work->statistics * sizeof(double));
+    const ptrdiff_t runs = work->by_channel ? work->samples : 1, count = NAMED(own_statistics)(work);
     for (ptrdiff_t next = 0; next < runs; next++) {
-        for (ptrdiff_t at = 0; at < work->statistics; at++, x += run) {
-            totals[at] += mean == NULL ? NAMED(sum_of_plane)(x, run, 0, 0) : NAMED(sum_of_plane)(x, run, 1, mean[at]);
+        for (ptrdiff_t index = 0; index < count; index++) {
+            const ptrdiff_t at = NAMED(own_statistic)(work, index);
+            const REAL *x = input + (next * work->statistics + at) * run;
+            totals[at] = (next > 0 ? totals[at] : 0)
+                         + (mean == NULL ? NAMED(sum_of_plane)(x, run, 0, 0) : NAMED(sum_of_plane)(x, run, 1, mean[at]));
         }
     }
 }
@@ -98,11 +103,13 @@ NAMED(planes_norm)(const Planes *work)
     double *totals = work->scratch;
     const double count = (double)(work->samples * work->channels) * (double)length / (double)work->statistics;
     NAMED(sum_statistics)(work, NULL, totals);
-    for (ptrdiff_t at = 0; at < work->statistics; at++) {
+    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
+        const ptrdiff_t at = NAMED(own_statistic)(work, index);
         mean[at] = (REAL)(totals[at] / count);
     }
     NAMED(sum_statistics)(work, mean, totals);
-    for (ptrdiff_t at = 0; at < work->statistics; at++) {
+    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
+        const ptrdiff_t at = NAMED(own_statistic)(work, index);
         variance[at] = (REAL)(totals[at] / count);
         inverse[at] = (REAL)(1 / sqrt(totals[at] / count + work->epsilon));
     }
@@ -136,7 +143,7 @@ NAMED(sum_gradients)(const Planes *work, ptrdiff_t plane, ptrdiff_t statistic, d
                 products += slope * (NAMED(load)(xs + at) - centre);
             },
             {
-                const V slope = NAMED(load_some)(gs + at, rest);
+                const V slope = NAMED(load_some)(gs + at, rest, 0);
                 sum += slope;
                 for (ptrdiff_t place = at; place < length; place++) {
                     *standard += (double)(gs[place] * (xs[place] - centre));
@@ -157,7 +164,13 @@ NAMED(planes_norm_gradients)(const Planes *work)
     double *plain = work->scratch, *standard = plain + work->statistics;
     double *for_bias = standard + work->statistics, *for_weight = for_bias + work->channels;
     const double count = (double)(work->samples * work->channels) * (double)length / (double)work->statistics;
-    memset(plain, 0, 2 * (work->statistics + work->channels) * sizeof(double));
+    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
+        const ptrdiff_t at = NAMED(own_statistic)(work, index);
+        plain[at] = standard[at] = 0;
+    }
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+        for_bias[channel] = for_weight[channel] = 0;
+    }
     FOR_PLANES({
         const double scale = weight == NULL ? 1 : (double)weight[channel];
         double sum, product;
@@ -167,7 +180,7 @@ NAMED(planes_norm_gradients)(const Planes *work)
         for_bias[channel] += sum;
         for_weight[channel] += product;
     });
-    for (ptrdiff_t channel = 0; channel < work->channels; channel++) {
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
         if (of_weight != NULL) {
             of_weight[channel] = (REAL)for_weight[channel];
         }

@@ -177,20 +177,52 @@ new_array(const Call *call, PyObject *array, const ptrdiff_t *sizes, int type)
     return PyArray_EMPTY(count, dims, type, 0);
 }
 
-/* Runs a loop without the interpreter's lock. 0, or -1 with an error set. */
-static int
-run(const PoolingLoop *loop, Call *call)
+typedef struct {
+    const Pooling *work;
+    PoolingLoop loop;
+    ptrdiff_t input, result; /* bytes of a plane */
+    int failed;
+} Shared;
+
+static ptrdiff_t
+product(const ptrdiff_t *sizes)
 {
-    call->work.scratch = PyMem_Calloc(call->work.size[AXES - 1], sizeof(double));
-    if (call->work.scratch == NULL) {
-        PyErr_NoMemory();
-        return -1;
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
+static void
+do_planes(void *context, npy_intp start, npy_intp stop)
+{
+    Shared *shared = context;
+    Pooling own = *shared->work;
+    own.planes = stop - start;
+    own.input = (const char *)own.input + start * shared->input;
+    own.result = (char *)own.result + start * shared->result;
+    own.places = own.places == NULL ? NULL : own.places + start * product(own.count);
+    own.scratch = calloc(own.size[AXES - 1], sizeof(double));
+    if (own.scratch == NULL) {
+        __atomic_store_n(&shared->failed, 1, __ATOMIC_RELAXED);
+        return;
     }
+    shared->loop(&own);
+    free(own.scratch);
+}
+
+/* Runs a loop without the interpreter's lock, from planes of one size to planes of another; each thread does some. 0, or -1
+ * with an error set. */
+static int
+run(const PoolingLoop *loop, Call *call, const ptrdiff_t *from, const ptrdiff_t *to)
+{
+    const ptrdiff_t bytes = call->number == 0 ? sizeof(float) : sizeof(double);
+    Shared shared = {&call->work, loop[call->number], product(from) * bytes, product(to) * bytes, 0};
+    const npy_intp grain = THREAD_GRAIN / (product(call->work.size) + 1) + 1;
     Py_BEGIN_ALLOW_THREADS;
-    loop[call->number](&call->work);
+    in_threads(window_pool, do_planes, &shared, call->work.planes, grain);
     Py_END_ALLOW_THREADS;
-    PyMem_Free(call->work.scratch);
-    return 0;
+    if (shared.failed) {
+        PyErr_NoMemory();
+    }
+    return shared.failed ? -1 : 0;
 }
 
 /* Pools an input with windows that are made; with the places where `with_places`. */
@@ -204,7 +236,7 @@ pooled(const PoolingLoop *loop, Call *call, PyObject *input, int with_places)
         call->work.input = PyArray_DATA(ARRAY(by_row));
         call->work.result = PyArray_DATA(ARRAY(result));
         call->work.places = with_places ? PyArray_DATA(ARRAY(places)) : NULL;
-        if (run(loop, call) == 0) {
+        if (run(loop, call, call->work.size, call->work.count) == 0) {
             found = with_places ? PyTuple_Pack(2, result, places) : Py_NewRef(result);
         }
     }
@@ -242,7 +274,7 @@ spread(Call *call, PyObject *gradient, PyObject *input)
     if (result != NULL) {
         call->work.input = PyArray_DATA(ARRAY(by_row));
         call->work.result = PyArray_DATA(ARRAY(result));
-        if (run(window_loops->avg_pool_gradient, call) < 0) {
+        if (run(window_loops->avg_pool_gradient, call, call->work.count, call->work.size) < 0) {
             Py_CLEAR(result);
         }
     }
@@ -432,7 +464,7 @@ scattered(PyObject *gradient, PyObject *places, int spatial, const ptrdiff_t *si
         call.work.input = PyArray_DATA(ARRAY(by_row));
         call.work.places = PyArray_DATA(ARRAY(where));
         call.work.result = PyArray_DATA(ARRAY(result));
-        if (run(window_loops->max_pool_gradient, &call) < 0) {
+        if (run(window_loops->max_pool_gradient, &call, call.work.count, call.work.size) < 0) {
             Py_CLEAR(result);
         }
     }

@@ -76,10 +76,6 @@ NAMED(search)(const Pooling *work, ptrdiff_t z, ptrdiff_t y, ptrdiff_t x, const 
     NAMED(largest)(work, window, window.height, window.width, work->dilation[2], block, best, where);
 }
 
-#undef IV
-#define IV NAMED(bit_vector)
-typedef BITS IV __attribute__((vector_size(VECTOR_BYTES)));
-
 /* Every second lane of two vectors. */
 INLINE V
 NAMED(even_lanes)(V a, V b)
@@ -106,15 +102,15 @@ INLINE V
 NAMED(load_apart)(const REAL *from, const ptrdiff_t step, ptrdiff_t count)
 {
     if (step == 1) {
-        return count >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, count);
+        return count >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, count, 0);
     }
     if (step == 2) {
         const ptrdiff_t last = 2 * count - 1; /* the element after the last one may be outside */
         if (last >= 2 * LANES - 1) {
-            return NAMED(even_lanes)(NAMED(load)(from), NAMED(load_some)(from + LANES, LANES - 1));
+            return NAMED(even_lanes)(NAMED(load)(from), NAMED(load_some)(from + LANES, LANES - 1, 0));
         }
-        const V first = last >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, last);
-        return NAMED(even_lanes)(first, last > LANES ? NAMED(load_some)(from + LANES, last - LANES) : (V){0});
+        const V first = last >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, last, 0);
+        return NAMED(even_lanes)(first, last > LANES ? NAMED(load_some)(from + LANES, last - LANES, 0) : (V){0});
     }
     V found = {0};
     for (ptrdiff_t lane = 0; lane < SMALLER(count, LANES); lane++) {
@@ -249,7 +245,7 @@ NAMED(sum_of)(const REAL *row, ptrdiff_t width)
     V sums = {0};
     double total = 0;
     for (ptrdiff_t x = 0; x < width; x += LANES) {
-        sums += width - x >= LANES ? NAMED(load)(row + x) : NAMED(load_some)(row + x, width - x);
+        sums += width - x >= LANES ? NAMED(load)(row + x) : NAMED(load_some)(row + x, width - x, 0);
     }
     for (ptrdiff_t lane = 0; lane < LANES; lane++) {
         total += (double)sums[lane];

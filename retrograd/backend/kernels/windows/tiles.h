@@ -2,11 +2,6 @@
  *
  * No include guard: windows_build.h includes this once for float and once for double.
  */
-#undef V
-#define V NAMED(vector)
-
-typedef REAL V __attribute__((vector_size(VECTOR_BYTES)));
-
 /* Vectors beside each other and rows of a block: as many sums as registers hold beside what they are made of. */
 #if VECTOR_BYTES == 64
 #define MOST_VECTORS 4
@@ -14,37 +9,6 @@ typedef REAL V __attribute__((vector_size(VECTOR_BYTES)));
 #define MOST_VECTORS 2
 #endif
 #define MOST_ROWS 6
-
-INLINE V
-NAMED(load)(const REAL *from)
-{
-    V found;
-    memcpy(&found, from, sizeof found);
-    return found;
-}
-
-INLINE void
-NAMED(store)(REAL *to, V values)
-{
-    memcpy(to, &values, sizeof values);
-}
-
-/* The first `count` lanes from memory, zeros after. */
-INLINE V
-NAMED(load_some)(const REAL *from, ptrdiff_t count)
-{
-#if VECTOR_BYTES == 64
-    const uint32_t chosen = ((uint32_t)1 << count) - 1;
-    return sizeof(REAL) == 4 ? (V)_mm512_maskz_loadu_ps((__mmask16)chosen, from)
-                             : (V)_mm512_maskz_loadu_pd((__mmask8)chosen, from);
-#else
-    REAL lanes[LANES];
-    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-        lanes[lane] = lane < count ? from[lane] : 0;
-    }
-    return NAMED(load)(lanes);
-#endif
-}
 
 /* ---- transposing ------------------------------------------------------------------------------------------------ */
 
@@ -81,6 +45,30 @@ NAMED(transpose_quads)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict
 #endif
 }
 
+/* to[places[column]][row] = from[row][column]; columns whose place is below zero are left out. */
+static void
+NAMED(transpose_to)(REAL *restrict to, ptrdiff_t to_row, const int32_t *places, const REAL *restrict from,
+                    ptrdiff_t from_row, ptrdiff_t rows, ptrdiff_t columns)
+{
+    for (ptrdiff_t column = 0; column < columns; column += 4) {
+        const ptrdiff_t width = SMALLER(4, columns - column), whole = width == 4 ? rows & ~(ptrdiff_t)3 : 0;
+        REAL quads[16];
+        for (ptrdiff_t row = 0; row < whole; row += 4) {
+            NAMED(transpose_quads)(quads, 4, from + row * from_row + column, from_row);
+            for (int next = 0; next < 4; next++) {
+                if (places[column + next] >= 0) {
+                    memcpy(to + places[column + next] * to_row + row, quads + 4 * next, 4 * sizeof(REAL));
+                }
+            }
+        }
+        for (ptrdiff_t next = column; next < column + width; next++) {
+            for (ptrdiff_t row = whole; places[next] >= 0 && row < rows; row++) {
+                to[places[next] * to_row + row] = from[row * from_row + next];
+            }
+        }
+    }
+}
+
 /* to[column][row] = from[row][column] */
 static void
 NAMED(transpose)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict from, ptrdiff_t from_row, ptrdiff_t rows,
@@ -106,20 +94,20 @@ NAMED(transpose)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict from,
 
 /* ---- sums --------------------------------------------------------------------------------------------------------- */
 
-/* out[row][lane] (+)= sum over k of numbers[rows[row] + places[k]] * panel[k][lane]
+/* out[n][lane] (+)= sum over k of numbers[row_places[n] + places[k]] * panel[k][lane], where n is one of order[row]
  *
  * One factor is read number by number, from anywhere; the other is a dense panel of vectors. `more`: it is added to
  * what is there, so that long sums are sums of sums. */
 INLINE void
-NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, const int32_t *row_places,
-                      const int32_t *places, ptrdiff_t length, const REAL *restrict panel, REAL *restrict out,
+NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, const int32_t *order,
+                      const int32_t *row_places, const int32_t *places, ptrdiff_t length, const REAL *restrict panel, REAL *restrict out,
                       int more)
 {
     V sums[MOST_ROWS][MOST_VECTORS];
     const REAL *at[MOST_ROWS];
 #pragma GCC unroll 8
     for (int row = 0; row < rows; row++) {
-        at[row] = numbers + row_places[row];
+        at[row] = numbers + row_places[order[row]];
 #pragma GCC unroll 8
         for (int vector = 0; vector < vectors; vector++) {
             sums[row][vector] = (V){0};
@@ -146,7 +134,7 @@ NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, co
     for (int row = 0; row < rows; row++) {
 #pragma GCC unroll 8
         for (int vector = 0; vector < vectors; vector++) {
-            REAL *to = out + (row * vectors + vector) * LANES;
+            REAL *to = out + (order[row] * (ptrdiff_t)vectors + vector) * LANES;
             NAMED(store)(to, more ? NAMED(load)(to) + sums[row][vector] : sums[row][vector]);
         }
     }
@@ -199,11 +187,11 @@ NAMED(block_of_places)(const int rows, const int vectors, const REAL *source, co
 
 /* The same for numbers of rows and vectors that are not constants. */
 static void
-NAMED(lanes)(int rows, int vectors, const REAL *numbers, const int32_t *row_places, const int32_t *places,
-             ptrdiff_t length, const REAL *panel, REAL *out, int more)
+NAMED(lanes)(int rows, int vectors, const REAL *numbers, const int32_t *order, const int32_t *row_places,
+             const int32_t *places, ptrdiff_t length, const REAL *panel, REAL *out, int more)
 {
 #define CASE_OF(r, v) \
-    case r: NAMED(block_of_lanes)(r, v, numbers, row_places, places, length, panel, out, more); return;
+    case r: NAMED(block_of_lanes)(r, v, numbers, order, row_places, places, length, panel, out, more); return;
 #define ONE(r) CASE_OF(r, 1)
 #define TWO(r) CASE_OF(r, 2)
 #define THREE(r) CASE_OF(r, 3)

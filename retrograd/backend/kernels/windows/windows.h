@@ -30,18 +30,34 @@ typedef struct {
 
 /* result[n, o] = bias[o] + sum of weight[o, c, tap] * source[n, c, ...] over channels and taps, for each group.
  *
- * The source has `groups * channels` channels for each sample and the result `groups * outputs`. The strides of the
- * weight are in elements. For the gradient of the weight `result` is its other factor, and `weight` is written. */
+ * A sample of the source has `source_channels` channels, those of all groups, and one of the result `result_channels`.
+ * The strides of the weight are in elements. For the gradient of the weight `result` is its other factor, and `weight`
+ * is written. */
 typedef struct {
     Axis axes[AXES];
-    ptrdiff_t samples, groups, channels, outputs;
+    ptrdiff_t samples, groups, channels, outputs, source_channels, result_channels;
     const void *source, *bias;
     void *weight, *result;
     ptrdiff_t weight_group, weight_output, weight_channel, weight_tap[AXES];
+    ptrdiff_t kernel; /* elements of the weight for one output and channel */
 } Correlation;
 
+/* How a correlation is done: in `items`, any of which can be done at the same time. */
+typedef struct {
+    enum { BY_LANES, BY_PLACES, BY_ROWS } way; /* lanes of a vector are outputs; or places; of planes row by row */
+    int direct;   /* the source needs no padding: it is read where it lies */
+    int skips;    /* what meets padding only is left out */
+    int axis;     /* along this one there are parts of `outputs` outputs */
+    ptrdiff_t outputs, samples, parts, blocks; /* so many samples are taken at once, in so many blocks */
+    ptrdiff_t items;
+    void *scratch; /* the packed weight, or sums that are added up at the end; the caller frees it */
+    ptrdiff_t scratch_group;
+} Plan;
+
 /* They return 0, or -1 where there was no memory for their scratch. */
-typedef int (*CorrelationLoop)(const Correlation *work);
+typedef int (*PlanMaker)(const Correlation *work, Plan *plan);
+typedef int (*CorrelationLoop)(const Correlation *work, const Plan *plan, ptrdiff_t start, ptrdiff_t stop);
+typedef int (*CorrelationEnd)(const Correlation *work, const Plan *plan);
 
 /* Pooling of `planes` blocks of the axes' sizes. Along each axis window number `i` has taps[i] elements, `dilation` apart,
  * from starts[i] on; all are inside. Averages divide by the product of the axes' shares[i], or by `divisor` if it is not
@@ -64,6 +80,7 @@ typedef void (*PoolingLoop)(const Pooling *work);
 typedef struct {
     ptrdiff_t samples, channels, length, groups, statistics;
     int by_channel;
+    ptrdiff_t first, stop; /* the channels that a call does: whole groups of them */
     double epsilon;
     const void *input, *gradient, *weight, *bias;
     void *result, *mean, *inverse, *variance, *of_weight, *of_bias;
@@ -75,7 +92,9 @@ typedef void (*PlanesLoop)(const Planes *work);
 /* One build. The loops come in pairs: of float, of double. */
 typedef struct {
     const char *name;
+    PlanMaker plan_correlation[2], plan_weight[2];
     CorrelationLoop correlate[2], correlate_weight[2];
+    CorrelationEnd end_weight[2];
     PlanesLoop planes_norm[2], planes_norm_gradients[2];
     PoolingLoop max_pool[2], max_pool_gradient[2], avg_pool[2], avg_pool_gradient[2];
 } WindowLoops;

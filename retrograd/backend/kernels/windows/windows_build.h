@@ -11,15 +11,19 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
-#define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
 #define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #define REAL float
 #define REAL_BYTES 4
 #define BITS int32_t
+#define UNSIGNED_BITS uint32_t
+#define IS_FLOAT 1
 #define NAMED(name) name##_of_floats
+#include "../vectors.h"
 #include "tiles.h"
+#include "parts.h"
+#include "depthwise.h"
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
@@ -27,13 +31,24 @@
 #undef REAL
 #undef REAL_BYTES
 #undef BITS
+#undef UNSIGNED_BITS
+#undef IS_FLOAT
 #undef NAMED
+#undef V
+#undef IV
+#undef UV
+#undef LANES
 
 #define REAL double
 #define REAL_BYTES 8
 #define BITS int64_t
+#define UNSIGNED_BITS uint64_t
+#define IS_FLOAT 0
 #define NAMED(name) name##_of_doubles
+#include "../vectors.h"
 #include "tiles.h"
+#include "parts.h"
+#include "depthwise.h"
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
@@ -43,8 +58,11 @@
 
 const WindowLoops BUILD = {
     .name = BUILD_NAME,
+    .plan_correlation = PAIR(plan_correlation),
+    .plan_weight = PAIR(plan_weight),
     .correlate = PAIR(correlate),
     .correlate_weight = PAIR(correlate_weight),
+    .end_weight = PAIR(end_weight),
     .planes_norm = PAIR(planes_norm),
     .planes_norm_gradients = PAIR(planes_norm_gradients),
     .max_pool = PAIR(max_pool),
