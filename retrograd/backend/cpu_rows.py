@@ -16,7 +16,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from retrograd.backend import cpu, cpu_masking
+import numpy as np
+
+from retrograd.backend import cpu, cpu_masking, kernels
 from retrograd.backend.arrays import Array
 from retrograd.backend.cpu import CPU
 from retrograd.backend.device import KERNELS, Kernel
@@ -103,10 +105,22 @@ def _min(a: Array, axis: object = None, out: object = None, keepdims: bool = Fal
     return cpu.min(a, axis, out, keepdims) if found is None else found
 
 
+def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
+    found: Array | None = rows.product(a, b) if out is None else None
+    return np.matmul(a, b, out=out) if found is None else found
+
+
+def _matmul2d(a: Array, b: Array) -> Array:
+    found: Array | None = rows.product(a, b)
+    return kernels.matmul2d(a, b) if found is None else found
+
+
 if rows is not None:
     CPU.xp.__dict__.update(
         add_rows=_add_rows,
         expit=_expit,
+        matmul=_matmul,
+        matmul2d=_matmul2d,
         max=_max,
         min=_min,
         not_below_zero=_not_below_zero,

@@ -477,6 +477,7 @@ find_compiled_rule(const char *op, const char *saved_names)
 
 static const Wanted rules_wanted[] = {
     {"RAW", &raw},
+    {"rows_product", &raw_functions.product},
     {NULL, NULL},
 };
 

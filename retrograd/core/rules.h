@@ -16,6 +16,7 @@ extern const NamedRule shape_rules[], row_rules[], product_rules[]; /* each ends
 /* The functions that Python rules on arrays call, for what is not computed here: `RAW.mul` and so on. */
 typedef struct {
     PyObject *mul, *div, *neg, *mm, *exp, *sin, *cos, *pow, *sum_to_size;
+    PyObject *product; /* of matrices, compiled; None where it is not in use */
 } RawFunctions;
 
 extern RawFunctions raw_functions;

@@ -3,60 +3,14 @@
 
 /* ---- products ----------------------------------------------------------------------------------------------- */
 
-/* A matrix that np.dot gives to the BLAS as it is: for others np.matmul's last bits are its own. */
-static int
-is_blas_matrix(PyObject *object)
-{
-    return is_plain(object) && PyArray_NDIM(ARRAY(object)) == 2;
-}
-
-/* Few rows times a large transposed weight goes another way in Python: see `matrix_product`. */
-#define LARGE_WEIGHT (1 << 16)
-
-/* A column times a row. np.matmul adds each product to a zero, so none of the results is a negative zero. */
-#define LARGEST_OUTER 65536
-
-#define OUTER(type)                                                \
-    do {                                                           \
-        const type *a = PyArray_DATA(ARRAY(left)), *b = PyArray_DATA(ARRAY(right)); \
-        type *items = PyArray_DATA(ARRAY(result));                 \
-        for (npy_intp row = 0; row < rows; row++) {                \
-            for (npy_intp column = 0; column < columns; column++) { \
-                items[row * columns + column] = 0 + a[row] * b[column]; \
-            }                                                      \
-        }                                                          \
-    } while (0)
-
-static PyObject *
-outer_product(PyObject *left, PyObject *right)
-{
-    const npy_intp rows = PyArray_DIM(ARRAY(left), 0), columns = PyArray_DIM(ARRAY(right), 1);
-    const npy_intp shape[2] = {rows, columns};
-    PyObject *result = new_array(2, shape, PyArray_DESCR(ARRAY(left)));
-    if (result != NULL && is_float64(left)) {
-        OUTER(npy_float64);
-    }
-    else if (result != NULL) {
-        OUTER(npy_float32);
-    }
-    return result;
-}
-
 static PyObject *
 product(PyObject *left, PyObject *right)
 {
-    if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
-        && PyArray_DIM(ARRAY(left), 1) == 1 && PyArray_DIM(ARRAY(right), 0) == 1
-        && PyArray_SIZE(ARRAY(left)) * PyArray_SIZE(ARRAY(right)) <= LARGEST_OUTER) {
-        return outer_product(left, right);
+    PyObject *found = raw_functions.product == Py_None ? NULL : call_two(raw_functions.product, left, right);
+    if (found == Py_None) {
+        Py_CLEAR(found);
     }
-    if (is_blas_matrix(left) && is_blas_matrix(right) && PyArray_DESCR(ARRAY(left)) == PyArray_DESCR(ARRAY(right))
-        && PyArray_DIM(ARRAY(left), 1) == PyArray_DIM(ARRAY(right), 0)
-        && PyArray_DIM(ARRAY(left), 1) > 1 /* for products of one term the sign of a zero differs */
-        && PyArray_SIZE(ARRAY(right)) < LARGE_WEIGHT) {
-        return PyArray_MatrixProduct2(left, right, NULL);
-    }
-    return call_two(raw_functions.mm, left, right);
+    return found != NULL || PyErr_Occurred() ? found : call_two(raw_functions.mm, left, right);
 }
 
 /* Whether a matrix with these strides lies column after column; -1 if they are no strides of a matrix. */

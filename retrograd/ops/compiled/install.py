@@ -12,6 +12,7 @@ import numpy as np
 
 from retrograd import core, dtypes
 from retrograd.backend import CPU, kernels, quiet
+from retrograd.backend.cpu_rows import rows
 from retrograd.engine import accumulate, failures, fitting, hooked, node, ownership, state, views
 from retrograd.engine import walk as engine
 from retrograd.engine.inference import INFERENCE_CELL
@@ -67,7 +68,8 @@ def library_objects() -> dict[str, Any]:
 def kernel_objects() -> dict[str, Any]:
     """The compiled kernels that kernels in C call, None for each without them."""
     names = ("sum_all", "divide", "maximum", "add", "iadd", "subtract", "multiply")
-    return {f"kernel_{n}": getattr(CPU.xp, n) if kernels.AVAILABLE else None for n in names}
+    found = {f"kernel_{n}": getattr(CPU.xp, n) if kernels.AVAILABLE else None for n in names}
+    return found | {"rows_product": getattr(rows, "product", None)}
 
 
 def engine_objects() -> dict[str, Any]:

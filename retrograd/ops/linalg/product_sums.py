@@ -12,7 +12,6 @@ from retrograd.ops.linalg.products import (
     batched_product,
     c_name,
     first_gradient,
-    matrix_product,
     matrix_times_vector,
     outer_product,
     refuse_bool,
@@ -135,7 +134,7 @@ def addmm(
         name, bad = ("mat2", mat2) if mat1.ndim == 2 else ("mat1", mat1)
         raise RuntimeError(f"{name} must be a matrix, got {bad.ndim}-D tensor")
     try:
-        product = matrix_product(xp, mat1, mat2)
+        product = xp.matmul2d(mat1, mat2)
     except ValueError:
         raise shapes_error(mat1, mat2) from None
     return _combine(xp, input, product, beta, alpha)

@@ -23,6 +23,7 @@ extern const ThreadPool *row_pool;
 extern PyMethodDef sum_methods[], channel_methods[], index_methods[]; /* sums.c, channels.c, indexing.c */
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
 extern PyMethodDef attention_methods[];                               /* attention.c */
+extern PyMethodDef product_methods[];                                 /* products.c */
 
 /* 0 for an array of float32, 1 of float64, -1 for anything else. */
 static inline int

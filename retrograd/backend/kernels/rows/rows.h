@@ -82,6 +82,26 @@ typedef struct {
 
 typedef int (*AttentionLoop)(const AttentionWork *work, ptrdiff_t start, ptrdiff_t stop); /* -1: no memory */
 
+/* A factor of products: where the first matrix lies, and distances, in elements, of rows, columns and in the batch. */
+typedef struct {
+    const void *data;
+    ptrdiff_t of_row, of_column, of_batch[3];
+} ProductFactor;
+
+/* result[row, column] = sum over k of numbers[row, k] * lanes[k, column], for all matrices of a batch; the results are
+ * dense, and written transposed where `turned` says so. */
+typedef struct {
+    ptrdiff_t rows, columns, inner, batch[3];
+    ProductFactor numbers, lanes;
+    void *result;
+    int turned;
+} ProductWork;
+
+#define ROWS_OF_PART 96 /* whole tiles */
+
+/* From part `start` to part `stop`; -1: no memory. A part is so many rows of one panel of columns of one product. */
+typedef int (*ProductLoop)(const ProductWork *work, ptrdiff_t start, ptrdiff_t stop);
+
 /* How many columns are added up at a time: their totals stay in the nearest cache. */
 #define COLUMNS_TOGETHER 512
 
@@ -99,6 +119,9 @@ typedef struct {
     ColumnsLoop sum_columns[2], largest_columns[2], smallest_columns[2];
     MapLoop relu[2];
     AttentionLoop attention[2];
+    ProductLoop product[2];
+    ptrdiff_t panel_columns[2]; /* of `product` */
+    ptrdiff_t vector_bytes;
     PackLoop pack[2];
     RecurrentLoop lstm[2], lstm_gradients[2], gru[2], gru_gradients[2];
 } RowLoops;

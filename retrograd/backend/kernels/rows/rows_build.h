@@ -29,6 +29,9 @@
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
+#if VECTOR_BYTES >= 32 /* narrower vectors are no gain over the BLAS */
+#include "rows_products.h"
+#endif
 #undef REAL
 #undef BITS
 #undef UNSIGNED_BITS
@@ -52,6 +55,9 @@
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
+#if VECTOR_BYTES >= 32 /* narrower vectors are no gain over the BLAS */
+#include "rows_products.h"
+#endif
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -85,6 +91,11 @@ const RowLoops BUILD = {
     .smallest_columns = PAIR(smallest_columns),
     .relu = PAIR(relu),
     .attention = PAIR(attention),
+#if VECTOR_BYTES >= 32
+    .product = PAIR(product),
+    .panel_columns = PAIR(panel_columns),
+#endif
+    .vector_bytes = VECTOR_BYTES,
     .pack = PAIR(pack),
     .lstm = PAIR(lstm),
     .lstm_gradients = PAIR(lstm_gradients),
