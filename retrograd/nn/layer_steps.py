@@ -16,6 +16,7 @@ from retrograd.autograd.function import Function
 from retrograd.backend import CPU
 from retrograd.backend.cpu_recurrent import gru, gru_gradients, lstm, lstm_gradients
 from retrograd.engine.state import HOT, STATE
+from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Array, Tensor, wrap
 
 StepByStep = Callable[..., tuple[Tensor, ...]]
@@ -28,6 +29,29 @@ def usable(*tensors: Tensor) -> bool:
     if HOT["UNUSUAL"] or STATE.transforms or kind.char not in "fd" or type(array) is not CPU.array:
         return False
     return all(type(t)._level == 0 and t._array.dtype is kind and t._array.size for t in tensors)
+
+
+def single_step(input: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor]) -> Any:
+    """The new state as a tuple, from one op; None where it takes the ordinary operations.
+
+    `input` has no time. The rest is as in `layer_steps`, with LSTM or GRU weights.
+    """
+    batch, width = state[0]._array.shape
+    rows = (4 if len(state) == 2 else 3) * width
+    fits = (
+        STATE.autocast is None
+        and usable(input, *state, *weights)
+        and weights[0]._array.shape == (rows, input._array.shape[1])
+        and weights[1]._array.shape == (rows, width)
+        and all(bias._array.shape == (rows,) for bias in weights[2:])
+        and all(one._array.shape == (batch, width) for one in state)
+        and len(input._array) == batch
+    )
+    if not fits:
+        return None
+    step = RECORDED._lstm_step if len(state) == 2 else RECORDED._gru_step
+    found: tuple[Tensor, ...] = step(input, *state, *weights, *(None,) * (4 - len(weights)))
+    return found[: len(state)]
 
 
 def layer_steps(

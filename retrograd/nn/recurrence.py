@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd.engine.state import STATE
 from retrograd.nn import functional
-from retrograd.nn.layer_steps import layer_steps, usable
+from retrograd.nn.layer_steps import layer_steps, single_step, usable
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -132,6 +132,17 @@ def make_cell(mode: str, weights: Weights, bias: bool, projected: bool = False) 
     return PlainCell(weights, bias, "tanh" if mode == "RNN_TANH" else "relu")
 
 
+def run_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:
+    """One step of a cell with these weights, of which there are two or four."""
+    if mode in ("LSTM", "GRU"):
+        found: State | None = single_step(input, state, weights)
+        if found is not None:
+            return found
+    cell = make_cell(mode, weights, len(weights) == 4)
+    (part,) = cell.parts(cell.project(input), lambda whole: [whole])
+    return cell.step(part, state)
+
+
 # ------------------------------------------------------------------------------ over the steps
 
 
@@ -154,6 +165,9 @@ def _run_at_once(
         weights += [cell.bias_ih, cell.bias_hh]
     if not usable(input, *state, *weights):
         return None
+    if len(input._array) == 1:
+        found = single_step(input.select(0, 0), state, weights)
+        return None if found is None else (found[0].unsqueeze(0), found)
 
     def step_by_step(input: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         first, own = tensors[: len(state)], tensors[len(state) :]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.nn.recurrence import State, make_cell, run_layers
+from retrograd.nn.recurrence import State, make_cell, run_layers, run_step
 from retrograd.ops.registry import function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
@@ -149,9 +149,7 @@ def _step(
     if b_ih is not None or b_hh is not None:
         empty = w_ih.new_zeros(w_ih.size(0))
         weights += [empty if bias is None else bias for bias in (b_ih, b_hh)]
-    cell = make_cell(mode, weights, len(weights) == 4)
-    (part,) = cell.parts(cell.project(input), lambda whole: [whole])
-    return cell.step(part, state)
+    return run_step(mode, input, state, weights)
 
 
 def _step_samples(gates: int) -> list[Sample]:

@@ -9,7 +9,7 @@ from retrograd.dtypes import dtype
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
-from retrograd.nn.recurrence import State, make_cell
+from retrograd.nn.recurrence import State, run_step
 from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Device
@@ -91,12 +91,9 @@ class RNNCellBase(Module):
             state = tuple(one.unsqueeze(0) for one in state)
         self._check_sizes(input, state)
         weights: list[Any] = [self.weight_ih, self.weight_hh]
-        has_bias = self.bias_ih is not None
-        if has_bias:
+        if self.bias_ih is not None:
             weights += [self.bias_ih, self.bias_hh]
-        cell = make_cell(mode, weights, has_bias)
-        (part,) = cell.parts(cell.project(input), lambda whole: [whole])
-        state = cell.step(part, state)
+        state = run_step(mode, input, state, weights)
         return tuple(one.squeeze(0) for one in state) if single else state
 
     def _check_sizes(self, input: Tensor, state: State) -> None:

@@ -77,6 +77,7 @@ from retrograd.ops.neural import (
     normalization,
     padding,
     pooling,
+    recurrent_steps,
     resampling,
     smooth_activation,
     softmax,

@@ -450,6 +450,17 @@ class Table:
         layout: Layout,
     ) -> Tensor: ...
     @staticmethod
+    def _gru_step(
+        input: Tensor,
+        hidden: Tensor,
+        weight_ih: Tensor,
+        weight_hh: Tensor,
+        bias_ih: Tensor | None,
+        bias_hh: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @staticmethod
+    def _gru_step_gradients(*facts: Any) -> Sequence[Tensor | None]: ...
+    @staticmethod
     def _hardsigmoid_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
     @staticmethod
     def _hardswish_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
@@ -551,6 +562,18 @@ class Table:
     def _log_softmax_gradient(grad: Tensor, output: Tensor, dim: int) -> Tensor: ...
     @staticmethod
     def _logsigmoid_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
+    @staticmethod
+    def _lstm_step(
+        input: Tensor,
+        hidden: Tensor,
+        cell: Tensor,
+        weight_ih: Tensor,
+        weight_hh: Tensor,
+        bias_ih: Tensor | None,
+        bias_hh: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @staticmethod
+    def _lstm_step_gradients(*facts: Any) -> Sequence[Tensor | None]: ...
     @staticmethod
     def _make_complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod

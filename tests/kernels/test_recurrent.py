@@ -13,7 +13,9 @@ import pytest
 
 import retrograd as torch
 from retrograd.backend import cpu_recurrent as twins
+from retrograd.backend.cpu import CPU
 from retrograd.backend.cpu_rows import rows
+from retrograd.backend.device import KERNELS
 
 pytestmark = [
     pytest.mark.kernels,
@@ -120,13 +122,13 @@ def test_nan_and_infinity_stay_in_their_sequence(build: str, gates: int) -> None
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_error_of_tanh(build: str, dtype: Any) -> None:
-    """The candidates of a single step without a weight."""
+    """The candidates of a single step."""
     x = np.concatenate([np.linspace(-10, 10, 20001), np.logspace(-30, 1, 5000)]).astype(dtype)
-    gates, zeros = np.zeros((1, len(x), 4), dtype), np.zeros((len(x), 1), dtype)
-    gates[0, :, 2] = x
-    assert rows.lstm(gates, zeros, zeros, None, None, None) is not None
+    gates, zeros = np.zeros((len(x), 4), dtype), np.zeros((len(x), 1), dtype)
+    gates[:, 2] = x
+    assert rows.lstm_step(gates, np.zeros_like(gates), zeros, None, None) is not None
     exact = np.tanh(x.astype(np.longdouble))
-    units = np.abs(gates[0, :, 2] - exact) / np.spacing(np.abs(exact).astype(dtype))
+    units = np.abs(gates[:, 2] - exact) / np.spacing(np.abs(exact).astype(dtype))
     assert units.max() < 8
 
 
@@ -199,3 +201,118 @@ def test_layers_compute_what_their_steps_compute(build: str, kind: str) -> None:
 
     for found, expected in zip(run(False), run(True), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+# --------------------------------------------------------------------------------- single steps
+
+
+def step_of(kind: str) -> tuple[Any, Any, Any]:
+    """The names of the op and of its gradients, and how many gates and states it has."""
+    return f"_{kind}_step", f"_{kind}_step_gradients", (4, 2) if kind == "lstm" else (3, 1)
+
+
+def step_operands(kind: str, sizes: Any, dtype: Any, bias: bool = True) -> list[Any]:
+    features, batch, width = sizes
+    gates, states = step_of(kind)[2]
+    found = [numbers(batch, features, dtype=dtype)]
+    found += [numbers(batch, width, dtype=dtype, seed=1 + n) for n in range(states)]
+    found += [numbers(gates * width, n, dtype=dtype, seed=3) / 4 for n in (features, width)]
+    biases = [numbers(gates * width, dtype=dtype, seed=5 + n) for n in range(2)]
+    return [*found, *(biases if bias else [None, None])]
+
+
+def both_steps(kind: str, operands: list[Any]) -> None:
+    """The compiled step and its gradients beside those of the neutral kernels."""
+    name, gradients, (_, states) = step_of(kind)
+    found, expected = CPU.kernel(name)(CPU.xp, *operands), KERNELS[name][0](CPU.xp, *operands)
+    alike(found, expected)
+    for given in [(True, True), (True, False), (False, True)][: 2 * states - 1]:
+        g = [numbers(*x.shape, dtype=x.dtype, seed=9) for x in found[:2]]
+        slopes = [x if wanted else None for x, wanted in zip(g[:states], given, strict=False)]
+        slopes += [None] * (3 - states)
+        facts = (slopes, (True,) * len(operands), *operands[:-2], *found[1:])
+        alike(CPU.kernel(gradients)(CPU.xp, *facts), KERNELS[gradients][0](CPU.xp, *facts))
+
+
+def alike(found: Any, expected: Any) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape and one.flags.writeable
+        scale = max(1.0, float(np.abs(other).max()))
+        bound = 256 * np.finfo(one.dtype).eps * scale
+        np.testing.assert_allclose(one, other, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (16, 8, 32), (20, 3, 33), (5, 64, 50)])
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_single_steps_of_odd_sizes(build: str, kind: str, sizes: Any, dtype: Any) -> None:
+    both_steps(kind, step_operands(kind, sizes, dtype))
+    both_steps(kind, step_operands(kind, sizes, dtype, bias=False))
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_single_steps_in_other_layouts(build: str, kind: str) -> None:
+    operands = step_operands(kind, (9, 6, 11), np.float32)
+    both_steps(kind, [np.asfortranarray(x) for x in operands])
+    both_steps(kind, [np.repeat(x, 2, axis=-1)[..., ::2] for x in operands])
+    bent = [np.zeros(x.nbytes + 1, np.uint8)[1:].view(np.float32) for x in operands]
+    for one, other in zip(bent, operands, strict=True):
+        one[...] = other.ravel()
+    both_steps(kind, [b.reshape(x.shape) for b, x in zip(bent, operands, strict=True)])
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_nan_and_infinity_stay_in_their_row_of_a_step(build: str, kind: str) -> None:
+    operands = step_operands(kind, (3, 5, 20), np.float32)
+    operands[0][1, 0], operands[0][2] = np.nan, np.inf
+    name = step_of(kind)[0]
+    with np.errstate(all="ignore"):
+        found = CPU.kernel(name)(CPU.xp, *operands)
+        expected = KERNELS[name][0](CPU.xp, *operands)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    assert np.isnan(found[0][1]).any() and np.isfinite(found[0][[0, 3, 4]]).all()
+
+
+def test_which_steps_are_not_taken() -> None:
+    gates, share, cell = numbers(3, 16), numbers(3, 16, seed=1), numbers(3, 4)
+    good = (gates, share, cell, None, None)
+    assert rows.lstm_step(*good) is not None
+    read_only = gates.copy()
+    read_only.flags.writeable = False
+    for place, bad in [
+        *((0, gates[:0]), (0, gates.astype(np.float64)), (0, gates[:, :-1]), (0, read_only)),
+        *((1, share[:-1]), (1, share.astype(np.float64)), (2, cell[:, :-1]), (3, numbers(16))),
+    ]:
+        arguments: list[Any] = list(good)
+        arguments[place] = bad
+        assert rows.lstm_step(*arguments) is None, place
+    assert rows.lstm_step_gradients(gates, cell, cell, cell, None) is not None
+    assert rows.lstm_step_gradients(gates, cell, cell, cell[:-1], None) is None
+    assert rows.lstm_step_gradients(gates, cell, cell[:, :-1], cell, None) is None
+    assert rows.gru_step(gates[:, :12], share[:, :12], cell, None, None) is None  # not dense
+    gates, share = gates[:, :12].copy(), share[:, :12].copy()
+    assert rows.gru_step(gates, share, cell, None, None) is not None
+    assert rows.gru_step_gradients(gates, cell, cell, cell) is not None
+    assert rows.gru_step_gradients(gates, cell[:-1], cell, cell) is None
+    with pytest.raises(TypeError, match="takes 5 arguments"):
+        rows.lstm_step(gates)
+
+
+@pytest.mark.parametrize("kind", ["LSTMCell", "GRUCell"])
+def test_a_cell_is_one_node_right_in_every_order(kind: str) -> None:
+    torch.manual_seed(1)
+    cell = getattr(torch.nn, kind)(3, 2).double()
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    state = [torch.randn(4, 2, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    leaves = [x, *state[: 2 if kind == "LSTMCell" else 1], *cell.parameters()]
+
+    def run(x: Any, *rest: Any) -> Any:
+        return cell(x, tuple(state) if kind == "LSTMCell" else state[0])
+
+    found = run(*leaves)
+    first = found[0] if kind == "LSTMCell" else found
+    assert first.grad_fn.name() == f"ThnnFused{kind[:-4].capitalize()}CellBackward0"
+    assert torch.autograd.gradcheck(run, leaves)
+    assert torch.autograd.gradgradcheck(run, leaves)

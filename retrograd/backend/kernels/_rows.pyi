@@ -70,14 +70,26 @@ def lstm(
     gates: Array,
     hidden: Array,
     cell: Array,
-    weight: Array | None,
+    weight: Array,
     bias: Array | None,
     other: Array | None,
     /,
 ) -> tuple[Array, Array] | None: ...
 def lstm_gradients(
-    gates: Array, cell: Array, weight: Array | None, of_hidden: Array, of_cell: Array, /
-) -> tuple[Array, Array | None, Array] | None: ...
+    gates: Array, cell: Array, weight: Array, of_hidden: Array, of_cell: Array, /
+) -> tuple[Array, Array, Array] | None: ...
+def lstm_step(
+    gates: Array, share: Array, cell: Array, bias: Array | None, other: Array | None, /
+) -> tuple[Array, Array] | None: ...
+def lstm_step_gradients(
+    gates: Array, cell: Array, next_cell: Array, of_hidden: Array | None, of_cell: Array | None, /
+) -> tuple[Array, Array] | None: ...
+def gru_step(
+    gates: Array, share: Array, hidden: Array, bias: Array | None, other: Array | None, /
+) -> tuple[Array, Array] | None: ...
+def gru_step_gradients(
+    gates: Array, own: Array, hidden: Array, of_hidden: Array | None, /
+) -> tuple[Array, Array, Array] | None: ...
 def gru(
     gates: Array, hidden: Array, weight: Array, bias: Array | None, other: Array | None, /
 ) -> tuple[Array, Array] | None: ...

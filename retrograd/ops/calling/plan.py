@@ -192,7 +192,7 @@ class CallPlan:
             return "general"
         if kinds == ["list"] and self.rules and op.outputs == 1 and not op.view:
             return "list"
-        if "list" in kinds or kinds[0] == "optional" or len(kinds) > 5:
+        if "list" in kinds or kinds[0] == "optional" or len(kinds) > 7:
             return "general"
         if op.outputs == 1 and not op.nondifferentiable:
             return "single"

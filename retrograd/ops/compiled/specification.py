@@ -12,7 +12,7 @@ from retrograd.ops.calling.compile import BOUND
 from retrograd.ops.registry import Op
 
 # what the caller has room for; see caller.h
-MOST_PARAMETERS, MOST_SAVES, MOST_TENSORS, MOST_OUTPUTS = 12, 12, 5, 6
+MOST_PARAMETERS, MOST_SAVES, MOST_TENSORS, MOST_OUTPUTS = 12, 12, 7, 6
 
 
 def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None:

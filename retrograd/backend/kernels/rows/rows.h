@@ -47,12 +47,15 @@ typedef void (*ColumnsLoop)(const void *input, void *result, ptrdiff_t rows, ptr
 /* The steps of an LSTM (four gates) or of a GRU (three), for a batch of sequences. What has steps is (steps, batch, ...).
  *
  * `panels` is the weight of the hidden state, laid out as the products read it, and after it the biases (see
- * rows_recurrent.h); NULL: the hidden state has no share, as in a single step whose gates are known. */
+ * rows_recurrent.h). A single step may have the product already: then it is `share`, and the biases are `added`. */
 typedef struct {
     ptrdiff_t steps, batch, width;
     void *panels;
+    const void *share;          /* the hidden state's share of the gates, (batch, gates * width) */
+    const void *added;          /* for all rows */
     void *gates;                /* the input's share of the gates; they take its place */
-    void *hidden, *cell;        /* one step more: first the initial states */
+    const void *hidden, *cell;  /* the states before each step */
+    void *next_hidden, *next_cell; /* and after it */
     void *own;                  /* GRU: the hidden state's share of the candidate */
     const void *of_hidden;      /* and its distances of a step and of a row, in elements */
     ptrdiff_t of_step, of_row;
@@ -63,6 +66,7 @@ typedef struct {
 
 typedef size_t (*PackLoop)(const void *weight, const void *bias, const void *other, int gates, int turned,
                            ptrdiff_t width, void *panels);
+typedef void (*BiasLoop)(const void *bias, const void *other, int gates, ptrdiff_t width, void *sums);
 typedef void (*RecurrentLoop)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop);
 
 /* A matrix for each head of each of a batch: distances, in elements, of the batch, heads, rows and columns. */
@@ -123,6 +127,7 @@ typedef struct {
     ptrdiff_t panel_columns[2]; /* of `product` */
     ptrdiff_t vector_bytes;
     PackLoop pack[2];
+    BiasLoop add_biases[2];
     RecurrentLoop lstm[2], lstm_gradients[2], gru[2], gru_gradients[2];
 } RowLoops;
 

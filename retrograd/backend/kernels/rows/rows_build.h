@@ -97,6 +97,7 @@ const RowLoops BUILD = {
 #endif
     .vector_bytes = VECTOR_BYTES,
     .pack = PAIR(pack),
+    .add_biases = PAIR(add_biases),
     .lstm = PAIR(lstm),
     .lstm_gradients = PAIR(lstm_gradients),
     .gru = PAIR(gru),

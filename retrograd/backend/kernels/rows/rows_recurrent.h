@@ -16,10 +16,25 @@
 
 /* ---- panels ------------------------------------------------------------------------------------------------- */
 
+/* What is added to the gates: both biases, but for the candidate of a GRU the hidden state's is a fourth. */
+static void
+NAMED(add_biases)(const void *bias, const void *other, int gates, ptrdiff_t width, void *sums)
+{
+    const REAL *first = bias, *second = other;
+    REAL *added = sums;
+    for (ptrdiff_t at = 0; at < 4 * width; at++) {
+        const int apart = gates == 3 && at >= 2 * width;
+        added[at] = first == NULL                ? 0
+                    : !apart                     ? first[at] + second[at]
+                    : at < 3 * width             ? first[at]
+                                                 : second[at - width];
+    }
+}
+
 /* Lay out the weight (gates * width, width): for some neighbouring units after the other, for each number of the other
  * factor, the vectors of a tile. Forward these are one for each gate, of the same units; `turned`, for the backward pass,
- * BACKWARD that lie beside each other. Units beyond the width have zeros. What is added to the gates comes last: both
- * biases, but for the candidate of a GRU the hidden state's is a fourth. Returns the bytes that it takes. */
+ * BACKWARD that lie beside each other. Units beyond the width have zeros. What is added to the gates
+ * comes last. Returns the bytes that it takes. */
 static size_t
 NAMED(pack)(const void *weight, const void *bias, const void *other, int gates, int turned, ptrdiff_t width,
             void *panels)
@@ -45,14 +60,7 @@ NAMED(pack)(const void *weight, const void *bias, const void *other, int gates, 
             }
         }
     }
-    const REAL *first = bias, *second = other;
-    for (ptrdiff_t at = 0; at < 4 * width; at++) {
-        const int apart = gates == 3 && at >= 2 * width;
-        added[at] = first == NULL                ? 0
-                    : !apart                     ? first[at] + second[at]
-                    : at < 3 * width             ? first[at]
-                                                 : second[at - width];
-    }
+    NAMED(add_biases)(bias, other, gates, width, added);
     return 0;
 }
 
@@ -111,21 +119,19 @@ INLINE void
 NAMED(lstm_unit)(const RecurrentWork *work, ptrdiff_t step, ptrdiff_t row, ptrdiff_t unit, const REAL *added, const V *sums)
 {
     const ptrdiff_t width = work->width, count = width - unit, place = step * work->batch + row;
-    const ptrdiff_t at = place * 4 * width + unit, state = place * width + unit, next = state + work->batch * width;
+    const ptrdiff_t at = place * 4 * width + unit, state = place * width + unit;
     V gate[4];
     UNROLLED for (int each = 0; each < 4; each++) {
-        gate[each] = NAMED(take)(work->gates, at + each * width, count);
-        if (added != NULL) {
-            gate[each] += sums[each] + NAMED(take)(added, unit + each * width, count);
-        }
+        gate[each] = NAMED(take)(work->gates, at + each * width, count) + sums[each]
+                     + NAMED(take)(added, unit + each * width, count);
     }
     UNROLLED for (int each = 0; each < 4; each++) {
         gate[each] = each == 2 ? NAMED(tangent)(gate[each]) : NAMED(logistic)(gate[each]);
         NAMED(put)(work->gates, at + each * width, count, gate[each]);
     }
     const V cell = gate[1] * NAMED(take)(work->cell, state, count) + gate[0] * gate[2];
-    NAMED(put)(work->cell, next, count, cell);
-    NAMED(put)(work->hidden, next, count, gate[3] * NAMED(tangent)(cell));
+    NAMED(put)(work->next_cell, state, count, cell);
+    NAMED(put)(work->next_hidden, state, count, gate[3] * NAMED(tangent)(cell));
 }
 
 /* The gradients of what the gates were made of; `back` is that of the hidden state from the step after. */
@@ -133,11 +139,11 @@ INLINE void
 NAMED(lstm_slopes)(const RecurrentWork *work, ptrdiff_t step, ptrdiff_t row, ptrdiff_t unit, V back)
 {
     const ptrdiff_t width = work->width, count = width - unit, place = step * work->batch + row;
-    const ptrdiff_t at = place * 4 * width + unit, state = place * width + unit, next = state + work->batch * width;
+    const ptrdiff_t at = place * 4 * width + unit, state = place * width + unit;
     const V enter = NAMED(take)(work->gates, at, count), forget = NAMED(take)(work->gates, at + width, count);
     const V candidate = NAMED(take)(work->gates, at + 2 * width, count);
     const V leave = NAMED(take)(work->gates, at + 3 * width, count);
-    const V bent = NAMED(tangent)(NAMED(take)(work->cell, next, count));
+    const V bent = NAMED(tangent)(NAMED(take)(work->next_cell, state, count));
     const V of_hidden = back + NAMED(take)(work->of_hidden, step * work->of_step + row * work->of_row + unit, count);
     const V carried = NAMED(take)(work->carried, row * width + unit, count);
     const V slope = carried + of_hidden * leave * (1 - bent * bent);
@@ -168,7 +174,7 @@ NAMED(gru_unit)(const RecurrentWork *work, ptrdiff_t step, ptrdiff_t row, ptrdif
     NAMED(put)(work->gates, at + width, count, update);
     NAMED(put)(work->gates, at + 2 * width, count, candidate);
     NAMED(put)(work->own, state, count, own);
-    NAMED(put)(work->hidden, state + work->batch * width, count,
+    NAMED(put)(work->next_hidden, state, count,
                candidate + update * (NAMED(take)(work->hidden, state, count) - candidate));
 }
 
@@ -211,13 +217,20 @@ INLINE void
 NAMED(run_steps)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop, const int gates)
 {
     const ptrdiff_t width = work->width, groups = (width + LANES - 1) / LANES;
-    const ptrdiff_t inner = work->panels == NULL ? 0 : width;
-    const REAL *panels = work->panels, *added = inner == 0 ? NULL : panels + groups * LANES * width * gates;
+    const REAL *panels = work->panels;
+    const REAL *added = panels == NULL ? work->added : panels + groups * LANES * width * gates;
 #define DO_TILE(rows)                                                                                              \
     do {                                                                                                           \
         V sums[TILE * 4];                                                                                          \
-        NAMED(products)(sums, (const REAL *)work->hidden + (step * work->batch + row) * width, width, 1, inner,    \
-                        panels + unit * width * gates, rows, gates);                                               \
+        if (panels == NULL) {                                                                                      \
+            for (int each = 0; each < rows * gates; each++) {                                                      \
+                sums[each] = NAMED(take)(work->share, (row * gates + each) * width + unit, width - unit);          \
+            }                                                                                                      \
+        }                                                                                                          \
+        else {                                                                                                     \
+            NAMED(products)(sums, (const REAL *)work->hidden + (step * work->batch + row) * width, width, 1,       \
+                            width, panels + unit * width * gates, rows, gates);                                    \
+        }                                                                                                          \
         for (int each = 0; each < rows; each++) {                                                                  \
             if (gates == 4) {                                                                                      \
                 NAMED(lstm_unit)(work, step, row + each, unit, added, sums + each * gates);                        \
@@ -260,8 +273,9 @@ NAMED(run_steps_back)(const RecurrentWork *work, ptrdiff_t start, ptrdiff_t stop
 #define DO_TILE(rows)                                                                                              \
     do {                                                                                                           \
         V sums[TILE * BACKWARD];                                                                                   \
-        NAMED(products)(sums, slopes + ((step + 1) * work->batch + row) * inner, inner, 1,                         \
-                        step + 1 < work->steps ? inner : 0, panels + unit * inner, rows, BACKWARD);                \
+        const int last = step + 1 == work->steps;                                                                  \
+        NAMED(products)(sums, last ? slopes : slopes + ((step + 1) * work->batch + row) * inner, inner, 1,         \
+                        last ? 0 : inner, last ? panels : panels + unit * inner, rows, BACKWARD);                  \
         for (int each = 0; each < rows * BACKWARD; each++) {                                                       \
             const ptrdiff_t own = unit + each % BACKWARD * LANES;                                                  \
             if (own < width) {                                                                                     \
