@@ -4,6 +4,29 @@
 
 #include "core.h"
 
+/* ---- chain.c ------------------------------------------------------------------------------------------------ */
+
+/* The steps that a walk has put off. Arrays that they will compute are *promised*: they have no memory yet. */
+typedef struct {
+    struct Steps *steps; /* NULL: none so far */
+} Chain;
+
+int chain_waits(const Chain *chain);                         /* whether there are any */
+int chain_promised(const Chain *chain, PyObject *array);     /* whether one of them will compute this array */
+int chain_do(Chain *chain);                                  /* does them all; -1 with an error set */
+PyObject *chain_sum(Chain *chain, PyObject *left, PyObject *right); /* promised; NULL without an error: not a case for it */
+void chain_close(Chain *chain);                              /* at the end: nobody needs what still waits */
+
+/* Every promised array gets its values. To be called before anything but the rules that know about chains sees one, and
+ * before any code that is not the walk's own runs. */
+static inline int
+chain_settle(Chain *chain)
+{
+    return chain != NULL && chain->steps != NULL && chain_waits(chain) ? chain_do(chain) : 0;
+}
+
+/* ---- results of a node -------------------------------------------------------------------------------------- */
+
 /* What a node computed, one part for each edge. Either the parts are owned here, one by one, or a tuple that a
  * Python function returned holds them. NULL and None mean that no gradient goes along that edge. */
 #define FEW_PARTS 8
@@ -13,6 +36,7 @@ typedef struct {
     PyObject *parts[FEW_PARTS];
     PyObject *holder; /* a tuple or list, or NULL */
     int spare;        /* nobody but the walk has the gradient, so the last part may be computed in its memory */
+    Chain *chain;     /* takes steps on large arrays, to be done later; NULL: everything is done at once */
 } Results;
 
 static inline void
@@ -55,8 +79,18 @@ typedef unsigned long long Edges;
  * 1: done, 0: not a case for it (nothing was done, the Python rules are), -1 with an error set. */
 typedef int (*CompiledRule)(PyObject *gradient, PyObject **saved, Edges wanted, Results *results);
 
+/* One op's rule. `saved_names` are the names of what it saves, in the order of the saved values: a declaration that
+ * saves something else has no compiled rule. */
+typedef struct {
+    const char *op, *saved_names;
+    CompiledRule rule;
+    int chains; /* it reads the gradient's values in steps only, which may be put off, or settles the chain first */
+} NamedRule;
+
+#define CHAINS 1
+
 /* The rule of an op whose saved values have exactly these names ("other,input"); NULL if there is none. */
-CompiledRule find_compiled_rule(const char *op, const char *saved_names);
+const NamedRule *find_compiled_rule(const char *op, const char *saved_names);
 
 /* ---- run.c -------------------------------------------------------------------------------------------------- */
 

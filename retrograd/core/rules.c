@@ -10,28 +10,9 @@
 /* From so many elements on, a loop lets other threads run. */
 #define LONG_LOOP 65536
 
-/* Loops over memory, compiled for the vector units of several processors where the compiler can choose at start. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
 static PyObject *raw; /* the namespace that rules on arrays compute with */
 RawFunctions raw_functions;
 /* ---- loops -------------------------------------------------------------------------------------------------- */
-
-typedef void (*Loop)(const void *gradient, const void *first, const void *second, double number, void *result,
-                     npy_intp count);
-
-/* The result may lie where the gradient does, element on element: no element reads what another one wrote. */
-#if defined(__clang__)
-#define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define EACH_ALONE _Pragma("GCC ivdep")
-#else
-#define EACH_ALONE
-#endif
 
 /* A loop over the gradient `g` and up to two saved values `a` and `b`; `c` is a number in the arrays' type. */
 #define LOOP(name, reads_first, reads_second, expression)                                                            \
@@ -101,12 +82,20 @@ do_loop(void *context, npy_intp start, npy_intp stop)
                work->second == NULL ? NULL : work->second + skip, work->number, work->result + skip, stop - start);
 }
 
-/* An array filled by a loop: that of the gradient itself where it is spare and not yet given on (`results`; NULL: it is
- * needed), else a new one. All arrays are alike. */
+/* An array filled by a loop, now or later: that of the gradient itself where it is spare, not yet given on, and not needed
+ * after this (`is_last`), else a new one. All arrays are alike. */
 static PyObject *
-computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *second, double number, const Results *results)
+computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *second, double number, const Results *results,
+         int is_last)
 {
-    const int in_place = results != NULL && results->spare && Py_REFCNT(gradient) == 1;
+    if (results->chain != NULL) {
+        const Operands operands = {gradient, first, second, number};
+        const int takes = chain_takes(results->chain, &operands);
+        if (takes != 0) {
+            return takes < 0 ? NULL : chain_step(results->chain, loops, &operands);
+        }
+    }
+    const int in_place = is_last && results->spare && Py_REFCNT(gradient) == 1;
     PyObject *result = in_place ? Py_NewRef(gradient) : new_array_like(gradient);
     if (result == NULL) {
         return NULL;
@@ -127,36 +116,36 @@ computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *secon
 /* ---- arithmetic, by a loop here or by the function that Python rules call ------------------------------------ */
 
 static PyObject *
-multiplied(PyObject *left, PyObject *right, const Results *results)
+multiplied(PyObject *left, PyObject *right, const Results *results, int is_last)
 {
     double number;
     if (is_plain(left)) {
         if (are_alike(left, right)) {
-            return computed(times_loops, left, right, NULL, 0, results);
+            return computed(times_loops, left, right, NULL, 0, results, is_last);
         }
         if (as_number(right, &number)) {
-            return computed(times_number_loops, left, NULL, NULL, number, results);
+            return computed(times_number_loops, left, NULL, NULL, number, results, is_last);
         }
     }
-    return call_two(raw_functions.mul, left, right);
+    return chain_settle(results->chain) < 0 ? NULL : call_two(raw_functions.mul, left, right);
 }
 
 static PyObject *
-divided(PyObject *left, PyObject *right, const Results *results)
+divided(PyObject *left, PyObject *right, const Results *results, int is_last)
 {
     if (are_alike(left, right)) {
-        return computed(over_loops, left, right, NULL, 0, results);
+        return computed(over_loops, left, right, NULL, 0, results, is_last);
     }
-    return call_two(raw_functions.div, left, right);
+    return chain_settle(results->chain) < 0 ? NULL : call_two(raw_functions.div, left, right);
 }
 
 static PyObject *
 negative_of(PyObject *array, const Results *results)
 {
     if (is_plain(array)) {
-        return computed(negated_loops, array, NULL, NULL, 0, results);
+        return computed(negated_loops, array, NULL, NULL, 0, results, 1);
     }
-    return PyObject_CallOneArg(raw_functions.neg, array);
+    return chain_settle(results->chain) < 0 ? NULL : PyObject_CallOneArg(raw_functions.neg, array);
 }
 /* ---- elementwise -------------------------------------------------------------------------------------------- */
 
@@ -164,7 +153,7 @@ RULE(rule_mul)
 {
     /* saved: other, input */
     for (int index = 0; index < 2; index++) {
-        if (WANTS(index) && give(results, index, multiplied(g, saved[index], index == 1 || !WANTS(1) ? results : NULL)) < 0) {
+        if (WANTS(index) && give(results, index, multiplied(g, saved[index], results, index == 1 || !WANTS(1))) < 0) {
             return -1;
         }
     }
@@ -212,10 +201,10 @@ RULE(rule_div)
     if (WANTS(1) && !(are_alike(g, saved[0]) && are_alike(g, saved[1]))) {
         return 0;
     }
-    if (WANTS(0) && give(results, 0, divided(g, saved[0], WANTS(1) ? NULL : results)) < 0) {
+    if (WANTS(0) && give(results, 0, divided(g, saved[0], results, !WANTS(1))) < 0) {
         return -1;
     }
-    return WANTS(1) ? give(results, 1, computed(divisor_rule_loops, g, saved[1], saved[0], 0, results)) : 1;
+    return WANTS(1) ? give(results, 1, computed(divisor_rule_loops, g, saved[1], saved[0], 0, results, 1)) : 1;
 }
 
 RULE(rule_neg)
@@ -238,7 +227,7 @@ RULE(rule_same)
         if (!are_alike(g, saved[0])) {                                 \
             return 0;                                                  \
         }                                                              \
-        return give(results, 0, computed(loops, g, saved[0], NULL, 0, results)); \
+        return give(results, 0, computed(loops, g, saved[0], NULL, 0, results, 1)); \
     }
 
 RULE_OF_ONE(rule_tanh, tanh_rule_loops)
@@ -262,7 +251,7 @@ times_function(PyObject *g, PyObject *value, PyObject *function, const Loop *loo
         return -1;
     }
     const int fits = are_alike(g, slope);
-    PyObject *made = fits ? computed(loops, g, slope, NULL, 0, results) : NULL;
+    PyObject *made = fits ? computed(loops, g, slope, NULL, 0, results, 1) : NULL;
     Py_DECREF(slope);
     return fits ? give(results, 0, made) : 0;
 }
@@ -286,7 +275,7 @@ RULE(rule_leaky_relu)
     if (!are_alike(g, saved[0]) || !as_number(saved[1], &slope)) {
         return 0;
     }
-    return give(results, 0, computed(leaky_rule_loops, g, saved[0], NULL, slope, results));
+    return give(results, 0, computed(leaky_rule_loops, g, saved[0], NULL, slope, results, 1));
 }
 
 /* The gradient where the input was within the limits, of which one may be missing. */
@@ -299,9 +288,9 @@ RULE(rule_clamp)
         || (saved[2] != Py_None && !as_number(saved[2], &highest))) {
         return 0;
     }
-    PyObject *part = saved[1] == Py_None ? Py_NewRef(g) : computed(at_least_loops, g, input, NULL, lowest, results);
+    PyObject *part = saved[1] == Py_None ? Py_NewRef(g) : computed(at_least_loops, g, input, NULL, lowest, results, 1);
     if (part != NULL && saved[2] != Py_None) {
-        Py_SETREF(part, computed(at_most_loops, part, input, NULL, highest, results));
+        Py_SETREF(part, computed(at_most_loops, part, input, NULL, highest, results, 1));
     }
     return give(results, 0, part);
 }
@@ -372,10 +361,10 @@ RULE(rule_addcmul)
     if (WANTS(0)) {
         give(results, 0, Py_NewRef(g));
     }
-    if (WANTS(1) && give(results, 1, computed(scaled_product_loops, g, saved[0], NULL, value, WANTS(2) ? NULL : results)) < 0) {
+    if (WANTS(1) && give(results, 1, computed(scaled_product_loops, g, saved[0], NULL, value, results, !WANTS(2))) < 0) {
         return -1;
     }
-    return WANTS(2) ? give(results, 2, computed(scaled_product_loops, g, saved[2], NULL, value, results)) : 1;
+    return WANTS(2) ? give(results, 2, computed(scaled_product_loops, g, saved[2], NULL, value, results, 1)) : 1;
 }
 
 /* pow with a number: saved input, exponent. The slope is the input to the power of one less, times the exponent. */
@@ -387,7 +376,7 @@ RULE(rule_pow)
         return 0;
     }
     if (exponent == 2 || exponent == 3) {
-        return give(results, 0, computed(exponent == 2 ? scaled_product_loops : cube_rule_loops, g, saved[0], NULL, exponent, results));
+        return give(results, 0, computed(exponent == 2 ? scaled_product_loops : cube_rule_loops, g, saved[0], NULL, exponent, results, 1));
     }
     PyObject *less = PyNumber_Subtract(saved[1], objects.one);
     PyObject *power = less == NULL ? NULL : call_two(raw_functions.pow, saved[0], less);
@@ -396,7 +385,7 @@ RULE(rule_pow)
         return -1;
     }
     const int fits = are_alike(g, power);
-    PyObject *made = fits ? computed(scaled_product_loops, g, power, NULL, exponent, results) : NULL;
+    PyObject *made = fits ? computed(scaled_product_loops, g, power, NULL, exponent, results, 1) : NULL;
     Py_DECREF(power);
     return fits ? give(results, 0, made) : 0;
 }
@@ -422,53 +411,53 @@ RULE(rule_mse_loss)
     if (reduction == REDUCTION_MEAN && size > 0) {
         factor /= (double)size;
     }
-    if (WANTS(0) && give(results, 0, computed(difference_scaled_loops, input, target, NULL, factor, NULL)) < 0) {
+    if (WANTS(0) && give(results, 0, computed(difference_scaled_loops, input, target, NULL, factor, results, 0)) < 0) {
         return -1;
     }
-    return WANTS(1) ? give(results, 1, computed(difference_scaled_loops, target, input, NULL, factor, NULL)) : 1;
+    return WANTS(1) ? give(results, 1, computed(difference_scaled_loops, target, input, NULL, factor, results, 0)) : 1;
 }
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
 static const NamedRule element_rules[] = {
-    {"mul", "other,input", rule_mul},
-    {"dot", "tensor,input", rule_mul},
-    {"add", "alpha", rule_add},
-    {"sub", "alpha", rule_sub},
-    {"rsub", "alpha", rule_rsub},
-    {"div", "other,input", rule_div},
-    {"neg", "", rule_neg},
-    {"clone", "", rule_same},
-    {"_clone_as", "", rule_same},
-    {"_contiguous_copy", "", rule_same},
-    {"alias", "", rule_same},
-    {"tanh", "out", rule_tanh},
-    {"sigmoid", "out", rule_sigmoid},
-    {"relu", "out", rule_relu},
-    {"exp", "out", rule_exp},
-    {"log", "input", rule_log},
-    {"sqrt", "out", rule_sqrt},
-    {"abs", "input", rule_abs},
-    {"reciprocal", "out", rule_reciprocal},
-    {"sin", "input", rule_sin},
-    {"cos", "input", rule_cos},
-    {"leaky_relu", "input,negative_slope", rule_leaky_relu},
-    {"clamp", "input,min,max", rule_clamp},
-    {"_choose", "condition", rule_choose},
-    {"masked_fill", "mask", rule_masked_fill},
-    {"addcmul", "tensor2,value,tensor1", rule_addcmul},
-    {"_pow_number", "input,exponent", rule_pow},
-    {"mse_loss", "input,target,reduction", rule_mse_loss},
-    {NULL, NULL, NULL},
+    {"mul", "other,input", rule_mul, CHAINS},
+    {"dot", "tensor,input", rule_mul, CHAINS},
+    {"add", "alpha", rule_add, CHAINS},
+    {"sub", "alpha", rule_sub, CHAINS},
+    {"rsub", "alpha", rule_rsub, CHAINS},
+    {"div", "other,input", rule_div, CHAINS},
+    {"neg", "", rule_neg, CHAINS},
+    {"clone", "", rule_same, CHAINS},
+    {"_clone_as", "", rule_same, CHAINS},
+    {"_contiguous_copy", "", rule_same, CHAINS},
+    {"alias", "", rule_same, CHAINS},
+    {"tanh", "out", rule_tanh, CHAINS},
+    {"sigmoid", "out", rule_sigmoid, CHAINS},
+    {"relu", "out", rule_relu, CHAINS},
+    {"exp", "out", rule_exp, CHAINS},
+    {"log", "input", rule_log, CHAINS},
+    {"sqrt", "out", rule_sqrt, CHAINS},
+    {"abs", "input", rule_abs, CHAINS},
+    {"reciprocal", "out", rule_reciprocal, CHAINS},
+    {"sin", "input", rule_sin, CHAINS},
+    {"cos", "input", rule_cos, CHAINS},
+    {"leaky_relu", "input,negative_slope", rule_leaky_relu, CHAINS},
+    {"clamp", "input,min,max", rule_clamp, CHAINS},
+    {"_choose", "condition", rule_choose, 0},
+    {"masked_fill", "mask", rule_masked_fill, 0},
+    {"addcmul", "tensor2,value,tensor1", rule_addcmul, CHAINS},
+    {"_pow_number", "input,exponent", rule_pow, CHAINS},
+    {"mse_loss", "input,target,reduction", rule_mse_loss, CHAINS},
+    {NULL, NULL, NULL, 0},
 };
 
-CompiledRule
+const NamedRule *
 find_compiled_rule(const char *op, const char *saved_names)
 {
     const NamedRule *const tables[] = {element_rules, shape_rules, row_rules, product_rules};
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
         for (const NamedRule *rule = tables[table]; rule->op != NULL; rule++) {
             if (strcmp(rule->op, op) == 0 && strcmp(rule->saved_names, saved_names) == 0) {
-                return rule->rule;
+                return rule;
             }
         }
     }

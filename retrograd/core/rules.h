@@ -2,14 +2,7 @@
 #ifndef RETROGRAD_RULES_H
 #define RETROGRAD_RULES_H
 
-#include "engine.h"
-
-/* One op's rule. `saved_names` are the names of what it saves, in the order of the saved values: a declaration that
- * saves something else has no compiled rule. */
-typedef struct {
-    const char *op, *saved_names;
-    CompiledRule rule;
-} NamedRule;
+#include "chain.h"
 
 extern const NamedRule shape_rules[], row_rules[], product_rules[]; /* each ends with an empty entry */
 

@@ -96,7 +96,7 @@ RULE(rule_addmm)
 }
 
 const NamedRule product_rules[] = {
-    {"mm", "mat2,input_strides,input,mat2_strides", rule_mm},
-    {"addmm", "beta,mat2,mat1_strides,alpha,mat1,mat2_strides", rule_addmm},
-    {NULL, NULL, NULL},
+    {"mm", "mat2,input_strides,input,mat2_strides", rule_mm, 0},
+    {"addmm", "beta,mat2,mat1_strides,alpha,mat1,mat2_strides", rule_addmm, 0},
+    {NULL, NULL, NULL, 0},
 };

@@ -14,6 +14,19 @@
         }                                       \
     } while (0)
 
+/* A number divided by a count, in its own type. */
+static double
+share_float32(PyObject *g, npy_intp count)
+{
+    return *(npy_float32 *)PyArray_DATA(ARRAY(g)) / (npy_float32)(double)count;
+}
+
+static double
+share_float64(PyObject *g, npy_intp count)
+{
+    return *(npy_float64 *)PyArray_DATA(ARRAY(g)) / (npy_float64)count;
+}
+
 /* An array of a shape that holds one number everywhere: the gradient of a sum, divided. */
 static int
 spread_out(PyObject *g, PyObject *wanted_shape, int is_mean, Results *results)
@@ -23,18 +36,22 @@ spread_out(PyObject *g, PyObject *wanted_shape, int is_mean, Results *results)
     if (ndim < 0 || !is_plain(g) || PyArray_NDIM(ARRAY(g)) != 0) {
         return 0;
     }
-    PyObject *made = new_array(ndim, shape, PyArray_DESCR(ARRAY(g)));
+    const npy_intp count = PyArray_MultiplyList(shape, ndim);
+    const double number = is_float64(g) ? share_float64(g, is_mean ? count : 1) : share_float32(g, is_mean ? count : 1);
+    PyArray_Descr *dtype = PyArray_DESCR(ARRAY(g));
+    PyObject *made = results->chain == NULL ? NULL : chain_constant(results->chain, ndim, shape, dtype, number);
+    if (made != NULL || PyErr_Occurred()) {
+        return give(results, 0, made);
+    }
+    made = new_array(ndim, shape, dtype);
     if (made == NULL) {
         return -1;
     }
-    const npy_intp count = PyArray_SIZE(ARRAY(made));
     if (is_float64(g)) {
-        const npy_float64 number = *(npy_float64 *)PyArray_DATA(ARRAY(g));
-        FILL(npy_float64, is_mean ? number / (npy_float64)count : number);
+        FILL(npy_float64, number);
     }
     else {
-        const npy_float32 number = *(npy_float32 *)PyArray_DATA(ARRAY(g));
-        FILL(npy_float32, is_mean ? number / (npy_float32)(double)count : number);
+        FILL(npy_float32, number);
     }
     return give(results, 0, made);
 }
@@ -437,17 +454,17 @@ RULE(rule_nll_loss)
 }
 
 const NamedRule row_rules[] = {
-    {"_sum_all", "input_shape", rule_sum_all},
-    {"_mean_all", "input_shape", rule_mean_all},
-    {"sum_to_size", "input_shape", rule_sum_to_size},
-    {"sum", "input_shape,dim,keepdim", rule_sum},
-    {"mean", "input_shape,dim,keepdim", rule_mean},
-    {"expand", "input_shape", rule_expand},
-    {"max", "out1,input_shape,dim,keepdim", rule_extreme},
-    {"min", "out1,input_shape,dim,keepdim", rule_extreme},
-    {"log_softmax", "out,dim", rule_log_softmax},
-    {"softmax", "out,dim", rule_softmax},
-    {"logsumexp", "input,out,dim,keepdim", rule_logsumexp},
-    {"_nll_loss", "input,target,weight,reduction,ignore_index", rule_nll_loss},
-    {NULL, NULL, NULL},
+    {"_sum_all", "input_shape", rule_sum_all, CHAINS},
+    {"_mean_all", "input_shape", rule_mean_all, CHAINS},
+    {"sum_to_size", "input_shape", rule_sum_to_size, 0},
+    {"sum", "input_shape,dim,keepdim", rule_sum, 0},
+    {"mean", "input_shape,dim,keepdim", rule_mean, 0},
+    {"expand", "input_shape", rule_expand, 0},
+    {"max", "out1,input_shape,dim,keepdim", rule_extreme, 0},
+    {"min", "out1,input_shape,dim,keepdim", rule_extreme, 0},
+    {"log_softmax", "out,dim", rule_log_softmax, 0},
+    {"softmax", "out,dim", rule_softmax, 0},
+    {"logsumexp", "input,out,dim,keepdim", rule_logsumexp, 0},
+    {"_nll_loss", "input,target,weight,reduction,ignore_index", rule_nll_loss, 0},
+    {NULL, NULL, NULL, 0},
 };

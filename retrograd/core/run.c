@@ -38,7 +38,7 @@ typedef struct {
     } saves[MOST_SAVES];
     int saved_size;
     Rule rules[MOST_RULES];
-    CompiledRule compiled;
+    const NamedRule *compiled; /* NULL: none */
 } Run;
 
 static PyObject *freed_mark, *freed_type; /* `node.FREED` and its class */
@@ -316,10 +316,16 @@ static int
 apply(Run *run, PyObject *gradient, PyObject **values, Edges wanted, int recorded, Results *results)
 {
     if (!recorded && run->compiled != NULL) {
-        const int done = run->compiled(gradient, values, wanted, results);
+        if (!run->compiled->chains && chain_settle(results->chain) < 0) {
+            return -1;
+        }
+        const int done = run->compiled->rule(gradient, values, wanted, results);
         if (done != 0) {
             return done;
         }
+    }
+    if (chain_settle(results->chain) < 0) {
+        return -1;
     }
     PyObject *face = faces[recorded];
     if (run->is_list) {

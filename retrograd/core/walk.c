@@ -63,6 +63,7 @@ typedef struct {
     PyObject *captured; /* list: what arrived at the inputs */
     int as_tensors, restricted;
     int mode_is_set;    /* this thread's grad mode is that of rules */
+    Chain chain;        /* what rules have put off */
     long nodes_begun;
 } Walk;
 
@@ -181,6 +182,7 @@ walk_close(Walk *walk)
     PyMem_Free(walk->captures);
     Py_XDECREF(walk->live_set);
     Py_XDECREF(walk->captured);
+    chain_close(&walk->chain);
     PyErr_Restore(type, value, traceback);
 }
 
@@ -388,7 +390,7 @@ live_nodes(Walk *walk)
 static int
 gather_in_python(Walk *walk, int consumer, Py_ssize_t position, int target, PyObject *part)
 {
-    PyObject *place = PyLong_FromSsize_t(position);
+    PyObject *place = chain_settle(&walk->chain) < 0 ? NULL : PyLong_FromSsize_t(position);
     if (place == NULL) {
         return -1;
     }
@@ -510,6 +512,23 @@ deliver_to_output(Walk *walk, int consumer, Py_ssize_t position, int target, PyO
     return 1;
 }
 
+/* Puts off adding an array to what waits, if one of the two is itself only promised: 1, 0 or -1. */
+static int
+put_off_sum(Walk *walk, Entry *entry, PyObject *part)
+{
+    if (walk->chain.steps == NULL
+        || !(chain_promised(&walk->chain, entry->buffer) || chain_promised(&walk->chain, part))) {
+        return 0;
+    }
+    PyObject *sum = chain_sum(&walk->chain, entry->buffer, part);
+    if (sum == NULL) {
+        return PyErr_Occurred() || chain_settle(&walk->chain) < 0 ? -1 : 0;
+    }
+    Py_SETREF(entry->buffer, sum);
+    entry->owned = 0;
+    return 1;
+}
+
 /* Adds an array to what waits, summed over what broadcasting added. Takes over the reference. */
 static int
 deliver_array(Walk *walk, int consumer, Py_ssize_t position, int target, PyObject *part)
@@ -517,7 +536,7 @@ deliver_array(Walk *walk, int consumer, Py_ssize_t position, int target, PyObjec
     Entry *entry = &walk->entries[target];
     PyObject *shape = SLOT(entry->node, in_node.shape);
     if (PyArray_CheckExact(part) && PyList_CheckExact(shape)) {
-        const int done = deliver_to_output(walk, consumer, position, target, part);
+        const int done = chain_settle(&walk->chain) < 0 ? -1 : deliver_to_output(walk, consumer, position, target, part);
         if (done != 0) {
             Py_DECREF(part);
             return done < 0 ? -1 : 0;
@@ -532,7 +551,7 @@ deliver_array(Walk *walk, int consumer, Py_ssize_t position, int target, PyObjec
     int is_new = 0; /* made here: nobody else has it */
     if (!shape_is(part, shape)) {
         PyObject *arguments[2] = {part, shape};
-        PyObject *total = PyObject_Vectorcall(sum_to, arguments, 2, NULL);
+        PyObject *total = chain_settle(&walk->chain) < 0 ? NULL : PyObject_Vectorcall(sum_to, arguments, 2, NULL);
         if (total == NULL) {
             Py_DECREF(part);
             return -1;
@@ -552,6 +571,11 @@ deliver_array(Walk *walk, int consumer, Py_ssize_t position, int target, PyObjec
         return 0;
     }
     PyObject *held = entry->buffer;
+    const int put_off = put_off_sum(walk, entry, part);
+    if (put_off != 0) {
+        Py_DECREF(part);
+        return put_off < 0 ? -1 : 0;
+    }
     const int is_alone = entry->owned || (Py_REFCNT(held) == 1 && PyArray_BASE(ARRAY(held)) == NULL);
     if (is_alone && add_alike(held, part)) {
         entry->owned = 1;
@@ -661,7 +685,7 @@ wanted_edges(const Walk *walk, PyObject *edges)
 static int
 run_in_python(Walk *walk, PyObject *node, PyObject *gradient, Results *results)
 {
-    PyObject *need = live_nodes(walk), *given;
+    PyObject *need = chain_settle(&walk->chain) < 0 ? NULL : live_nodes(walk), *given;
     if (need == NULL || ((walk->restricted || walk->as_tensors) && set_mode(walk) < 0)) {
         return -1;
     }
@@ -708,10 +732,11 @@ run_entry(Walk *walk, int current, PyObject *edges, PyObject *gradient, Results 
                 }
                 walk->mode_is_set = 1;
             }
+            results->chain = walk->as_tensors ? NULL : &walk->chain;
             done = run_node(run, node, gradient, wanted_edges(walk, edges), walk->freeing, walk->as_tensors, results);
         }
         else if (run == accumulate_run && !walk->as_tensors) {
-            done = accumulate(node, &gradient);
+            done = chain_settle(&walk->chain) < 0 ? -1 : accumulate(node, &gradient);
         }
     }
     if (done == 0) {
@@ -768,7 +793,7 @@ arrived(Walk *walk, int current)
         return gradient;
     }
     PyObject *arguments[3] = {gradient, dtype, walk->as_tensors ? Py_True : Py_False};
-    PyObject *fitted = PyObject_Vectorcall(as_dtype, arguments, 3, NULL);
+    PyObject *fitted = chain_settle(&walk->chain) < 0 ? NULL : PyObject_Vectorcall(as_dtype, arguments, 3, NULL);
     Py_DECREF(gradient);
     return fitted;
 }
@@ -802,7 +827,7 @@ walk_from(Walk *walk, int current, PyObject *gradient)
         if (!runs && (SLOT(node, in_node.extra) != Py_None || SLOT(node, in_node.run) == accumulate_run)) {
             /* captured only: after the tensor hooks, since the node itself will not run them */
             PyObject *arguments[3] = {node, gradient, walk->as_tensors ? Py_True : Py_False};
-            if (live_nodes(walk) == NULL || set_mode(walk) < 0) { /* a hook may ask what the call comes to */
+            if (chain_settle(&walk->chain) < 0 || live_nodes(walk) == NULL || set_mode(walk) < 0) { /* a hook may ask what the call comes to */
                 Py_DECREF(gradient);
                 return -1;
             }
@@ -814,7 +839,8 @@ walk_from(Walk *walk, int current, PyObject *gradient)
                 return -1;
             }
         }
-        if (walk->entries[current].first_capture != NONE && capture(walk, current, gradient) < 0) {
+        if (walk->entries[current].first_capture != NONE
+            && (chain_settle(&walk->chain) < 0 || capture(walk, current, gradient) < 0)) {
             Py_DECREF(gradient);
             return -1;
         }

@@ -28,11 +28,14 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 HOLDERS = ("nobody", "root", "retained", "hook", "captured", "both operands")
 
 
+@pytest.mark.parametrize("shape", [(4, 6), (180, 190)])  # computed at once, and put off
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_who_holds_a_gradient_keeps_its_values(name: str, holder: str) -> None:
+def test_who_holds_a_gradient_keeps_its_values(
+    name: str, holder: str, shape: tuple[int, int]
+) -> None:
     def program() -> list[Any]:
-        values = torch.linspace(-1.0, 2.0, 24).reshape(4, 6)
+        values = torch.linspace(-1.0, 2.0, shape[0] * shape[1]).reshape(shape)
         x, y = values.clone().requires_grad_(), (values + 3).requires_grad_()
         kept: list[Any] = []
         middle = x * 1.5
@@ -40,7 +43,7 @@ def test_who_holds_a_gradient_keeps_its_values(name: str, holder: str) -> None:
         if holder == "both operands":
             result = result + FUNCTIONS[name](middle * 1.0, y)
         last = result * 3
-        given = torch.linspace(1.0, 4.0, 24).reshape(4, 6)
+        given = torch.linspace(1.0, 4.0, shape[0] * shape[1]).reshape(shape)
         if holder == "retained":
             for tensor in (middle, result, last):
                 tensor.retain_grad()
