@@ -30,6 +30,7 @@ typedef struct {
     char kept;       /* has memory: given, or somebody outside has it */
     char needed;
     int last_read;   /* the last needed step that reads it; NO_VALUE: none */
+    npy_intp item;   /* bytes of an element: a mask has others */
     char *data;      /* of what is kept */
     int slot;        /* in scratch, for what is not */
 } Value;
@@ -112,7 +113,7 @@ add_value(Steps *steps, PyObject *array, Origin origin)
         steps->size = PyArray_SIZE(ARRAY(array));
         steps->item = PyArray_ITEMSIZE(ARRAY(array));
     }
-    steps->values[steps->value_count] = (Value){.array = array, .origin = origin};
+    steps->values[steps->value_count] = (Value){.array = array, .origin = origin, .item = PyArray_ITEMSIZE(ARRAY(array))};
     return steps->value_count++;
 }
 
@@ -246,10 +247,10 @@ look_at_values(Steps *steps)
 
 /* Whether nobody but the chain has an array, so that its memory is free after its last step. */
 static int
-is_spare(const Value *value)
+is_spare(const Steps *steps, const Value *value)
 {
     PyArrayObject *array = ARRAY(value->array);
-    return value->origin == GIVEN && Py_REFCNT(value->array) == 1 && PyArray_BASE(array) == NULL
+    return value->origin == GIVEN && value->item == steps->item && Py_REFCNT(value->array) == 1 && PyArray_BASE(array) == NULL
            && PyArray_ISWRITEABLE(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
 }
 
@@ -273,7 +274,7 @@ give_memory(Steps *steps, Value *value, int from_step)
 {
     for (int index = 0; index < steps->value_count; index++) {
         Value *other = &steps->values[index];
-        if (is_spare(other) && other->last_read <= from_step) {
+        if (is_spare(steps, other) && other->last_read <= from_step) {
             value->data = other->data;
             move_memory(other->array, value->array);
             return 0;
@@ -348,9 +349,9 @@ fill(void *memory, npy_intp count, npy_intp item, double number)
 }
 
 static inline char *
-place_of(const Value *value, char *scratch, npy_intp skip)
+place_of(const Value *value, char *scratch, npy_intp start)
 {
-    return value->kept ? value->data + skip : scratch + (size_t)value->slot * BLOCK_BYTES;
+    return value->kept ? value->data + start * value->item : scratch + (size_t)value->slot * BLOCK_BYTES;
 }
 
 static void
@@ -363,22 +364,22 @@ do_blocks(void *context, npy_intp start, npy_intp stop)
     for (int index = 0; index < steps->value_count; index++) {
         const Value *value = &steps->values[index];
         if (value->origin == CONSTANT && value->needed) {
-            char *place = place_of(value, scratch, start * steps->item);
+            char *place = place_of(value, scratch, start);
             fill(place, value->kept ? stop - start : block, steps->item, value->number);
         }
     }
     for (; start < stop; start += block) {
-        const npy_intp count = stop - start < block ? stop - start : block, skip = start * steps->item;
+        const npy_intp count = stop - start < block ? stop - start : block;
         for (int number = 0; number < steps->step_count; number++) {
             const Step *step = &steps->steps[number];
             const Value *result = &steps->values[step->result];
             const void *reads[3];
             for (int place = 0; place < 3; place++) {
                 reads[place]
-                    = step->reads[place] == NO_VALUE ? NULL : place_of(&steps->values[step->reads[place]], scratch, skip);
+                    = step->reads[place] == NO_VALUE ? NULL : place_of(&steps->values[step->reads[place]], scratch, start);
             }
             if (result->needed) {
-                step->loop(reads[0], reads[1], reads[2], step->number, place_of(result, scratch, skip), count);
+                step->loop(reads[0], reads[1], reads[2], step->number, place_of(result, scratch, start), count);
             }
         }
     }

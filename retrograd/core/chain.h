@@ -20,17 +20,18 @@
 #define EACH_ALONE
 #endif
 
-/* A loop over the gradient and up to two other values that lie alike; the result may lie where any of them does. */
+/* A loop over the gradient and up to two other values that lie alike (the first may be a mask of bools); the result may lie
+ * where any of them does. */
 typedef void (*Loop)(const void *gradient, const void *first, const void *second, double number, void *result,
                      npy_intp count);
 
-/* What a step reads; `first` and `second` may be NULL. */
+/* What a step reads; `first` and `second` may be NULL. Arrays of floats are alike, a mask lies as they do, by rows. */
 typedef struct {
     PyObject *gradient, *first, *second;
     double number;
 } Operands;
 
-/* Whether a step, whose operands are alike, can be put off: 1 if they are large, and lie as those of the steps that wait;
+/* Whether a step can be put off: 1 if they are large, and lie as those of the steps that wait;
  * 0 if not, and then none of them is only promised (what waited may have been done for that); -1 with an error set. */
 int chain_takes(Chain *chain, const Operands *operands);
 

@@ -65,12 +65,34 @@ LOOP(divisor_rule, 1, 1, -g *(a / b / b))
 LOOP(scaled_product, 1, 0, g *(a *c))
 LOOP(difference_scaled, 1, 0, (g - a) * c) /* of two saved values: there is no gradient in it */
 
+/* A loop over the gradient and a mask of bools as the first value: the gradient where it has `kept`, else zero. */
+#define MASK_LOOP(name, kept, type)                                                                                  \
+    FOR_EACH_PROCESSOR static void name##_##type(const void *gradient, const void *mask, const void *Py_UNUSED(second), \
+                                                 double Py_UNUSED(number), void *result, npy_intp count)              \
+    {                                                                                                                \
+        const npy_##type *G = gradient;                                                                              \
+        const npy_bool *M = mask;                                                                                    \
+        npy_##type *R = result;                                                                                      \
+        EACH_ALONE                                                                                                   \
+        for (npy_intp i = 0; i < count; i++) {                                                                       \
+            const npy_##type g = G[i];                                                                               \
+            R[i] = (M[i] != 0) == kept ? g : 0;                                                                      \
+        }                                                                                                            \
+    }
+
+MASK_LOOP(masked_out, 0, float32)
+MASK_LOOP(masked_out, 0, float64)
+MASK_LOOP(masked_in, 1, float32)
+MASK_LOOP(masked_in, 1, float64)
+
+static const Loop masked_loops[2][2] = {{masked_out_float32, masked_out_float64}, {masked_in_float32, masked_in_float64}};
+
 typedef struct {
     Loop loop;
     const char *gradient, *first, *second;
     double number;
     char *result;
-    npy_intp item;
+    npy_intp item, first_item; /* bytes of an element: the first value may be a mask */
 } LoopWork;
 
 static void
@@ -78,12 +100,13 @@ do_loop(void *context, npy_intp start, npy_intp stop)
 {
     const LoopWork *work = context;
     const npy_intp skip = start * work->item;
-    work->loop(work->gradient + skip, work->first == NULL ? NULL : work->first + skip,
+    work->loop(work->gradient + skip, work->first == NULL ? NULL : work->first + start * work->first_item,
                work->second == NULL ? NULL : work->second + skip, work->number, work->result + skip, stop - start);
 }
 
 /* An array filled by a loop, now or later: that of the gradient itself where it is spare, not yet given on, and not needed
- * after this (`is_last`), else a new one. All arrays are alike. */
+ * after this (`is_last`), else a new one. All arrays are alike,
+ * but the first value may be a mask. */
 static PyObject *
 computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *second, double number, const Results *results,
          int is_last)
@@ -103,6 +126,7 @@ computed(const Loop *loops, PyObject *gradient, PyObject *first, PyObject *secon
     const npy_intp count = PyArray_SIZE(ARRAY(gradient));
     LoopWork work = {.loop = loops[is_float64(gradient)], .gradient = PyArray_DATA(ARRAY(gradient)), .number = number,
                      .first = first == NULL ? NULL : PyArray_DATA(ARRAY(first)),
+                     .first_item = first == NULL ? 0 : PyArray_ITEMSIZE(ARRAY(first)),
                      .second = second == NULL ? NULL : PyArray_DATA(ARRAY(second)),
                      .result = PyArray_DATA(ARRAY(result)), .item = PyArray_ITEMSIZE(ARRAY(gradient))};
     PyThreadState *released = count >= LONG_LOOP ? PyEval_SaveThread() : NULL;
@@ -296,28 +320,19 @@ RULE(rule_clamp)
 }
 
 /* The gradient where a mask has `kept`, zero elsewhere. The mask repeats itself along the gradient's first dimensions. */
-#define MASKED(type)                                                    \
-    do {                                                                \
-        const type *G = PyArray_DATA(ARRAY(g));                         \
-        type *R = PyArray_DATA(ARRAY(made));                            \
-        for (npy_intp start = 0; start < count; start += period) {      \
-            for (npy_intp i = 0; i < period; i++) {                     \
-                R[start + i] = (bits[i] != 0) == kept ? G[start + i] : 0; \
-            }                                                           \
-        }                                                               \
-    } while (0)
-
 static PyObject *
-masked(PyObject *g, PyObject *mask, int kept)
+masked(PyObject *g, PyObject *mask, int kept, const Results *results, int is_last)
 {
-    PyObject *made = new_array_like(g);
-    const npy_bool *bits = PyArray_DATA(ARRAY(mask));
     const npy_intp count = PyArray_SIZE(ARRAY(g)), period = PyArray_SIZE(ARRAY(mask));
-    if (made != NULL && is_float64(g)) {
-        MASKED(npy_float64);
+    if (count == period) {
+        return computed(masked_loops[kept], g, mask, NULL, 0, results, is_last);
     }
-    else if (made != NULL) {
-        MASKED(npy_float32);
+    PyObject *made = chain_settle(results->chain) < 0 ? NULL : new_array_like(g);
+    const Loop loop = masked_loops[kept][is_float64(g)];
+    const npy_intp bytes = period * PyArray_ITEMSIZE(ARRAY(g));
+    for (npy_intp part = 0; made != NULL && part < count / period; part++) {
+        loop(PyArray_BYTES(ARRAY(g)) + part * bytes, PyArray_DATA(ARRAY(mask)), NULL, 0,
+             PyArray_BYTES(ARRAY(made)) + part * bytes, period);
     }
     return made;
 }
@@ -339,16 +354,16 @@ RULE(rule_choose)
     if (!is_mask_of(g, saved[0])) {
         return 0;
     }
-    if (WANTS(0) && give(results, 0, masked(g, saved[0], 1)) < 0) {
+    if (WANTS(0) && give(results, 0, masked(g, saved[0], 1, results, !WANTS(1))) < 0) {
         return -1;
     }
-    return WANTS(1) ? give(results, 1, masked(g, saved[0], 0)) : 1;
+    return WANTS(1) ? give(results, 1, masked(g, saved[0], 0, results, 1)) : 1;
 }
 
 RULE(rule_masked_fill)
 {
     UNUSED_WANTED;
-    return is_mask_of(g, saved[0]) ? give(results, 0, masked(g, saved[0], 0)) : 0;
+    return is_mask_of(g, saved[0]) ? give(results, 0, masked(g, saved[0], 0, results, 1)) : 0;
 }
 
 RULE(rule_addcmul)
@@ -442,8 +457,8 @@ static const NamedRule element_rules[] = {
     {"cos", "input", rule_cos, CHAINS},
     {"leaky_relu", "input,negative_slope", rule_leaky_relu, CHAINS},
     {"clamp", "input,min,max", rule_clamp, CHAINS},
-    {"_choose", "condition", rule_choose, 0},
-    {"masked_fill", "mask", rule_masked_fill, 0},
+    {"_choose", "condition", rule_choose, CHAINS},
+    {"masked_fill", "mask", rule_masked_fill, CHAINS},
     {"addcmul", "tensor2,value,tensor1", rule_addcmul, CHAINS},
     {"_pow_number", "input,exponent", rule_pow, CHAINS},
     {"mse_loss", "input,target,reduction", rule_mse_loss, CHAINS},

@@ -41,9 +41,10 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "cube": lambda x: x**3,
     "itself": lambda x: x * x,
     "clone": lambda x: x.clone(),
+    "masked": lambda x: x.masked_fill(x > 0.5, 0.25),
     # not for a chain
     "sinh": lambda x: x.clamp(-2, 2).sinh(),
-    "masked": lambda x: x.masked_fill(x > 0.5, 0.25),
+    "same mask": lambda x: x.masked_fill(x[-1] > 0.5, 0.25),
     "centred": lambda x: x - x.mean(-1, keepdim=True),
     "scaled": lambda x: x * x.detach().abs().mean(),
     "turned": lambda x: x.t().contiguous().t() if x.ndim == 2 else x.flip(0),
