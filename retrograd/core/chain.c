@@ -141,11 +141,16 @@ promise(int ndim, const npy_intp *shape, PyArray_Descr *dtype, int by_columns)
     return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides, NOWHERE, 0, NULL);
 }
 
+/* The table of a walk that has ended, for the next one. New memory for each would be cut from that of the last gradient,
+ * which then does not fit there any more. */
+static Steps *unused;
+
 static Steps *
 open_steps(Chain *chain)
 {
     if (chain->steps == NULL) {
-        chain->steps = PyMem_Malloc(sizeof *chain->steps);
+        chain->steps = unused != NULL ? unused : PyMem_Malloc(sizeof *unused);
+        unused = NULL;
         if (chain->steps == NULL) {
             PyErr_NoMemory();
             return NULL;
@@ -420,7 +425,8 @@ chain_close(Chain *chain)
 {
     if (chain->steps != NULL) {
         forget(chain->steps);
-        PyMem_Free(chain->steps);
+        PyMem_Free(unused);
+        unused = chain->steps;
         chain->steps = NULL;
     }
 }
