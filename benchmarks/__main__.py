@@ -6,19 +6,14 @@ import importlib.util
 import json
 import platform
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner import (
-    Measurement,
-    Worker,
-    WorkerError,
-    geometric_mean,
-    measure,
-    with_threads,
-)
+from benchmarks.runner import Worker, WorkerError, measure, with_threads
+from benchmarks.tables import as_data, heading, mean_row, means, mebibytes, row
+from benchmarks.twins import TWINS, environment
 from benchmarks.workloads import WORKLOADS
 
 PINNED_TORCH = "2.13"
@@ -50,6 +45,11 @@ def arguments() -> argparse.Namespace:
         help="run the subject's steps from a plan: retrograd.replay",
     )
     parser.add_argument(
+        "--jax",
+        action="store_true",
+        help="measure jax.jit as well, in an environment that is made for it in build/jax",
+    )
+    parser.add_argument(
         "--threads", type=int, default=1, help="threads on both sides (1); above 1, time by a clock"
     )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a glance")
@@ -78,86 +78,55 @@ def arguments() -> argparse.Namespace:
         parser.error("--rounds must be at least 1")
     if options.threads < 1:
         parser.error("--threads must be at least 1")
+    if options.jax and (options.threads > 1 or options.memory or options.baseline is not None):
+        parser.error("--jax is measured in time, in one thread, beside PyTorch")
     return options
 
 
-def as_data(measurement: Measurement) -> dict[str, Any]:
+def sides(options: argparse.Namespace) -> list[Callable[[], Worker]]:
+    """What starts the workers: reference, subject, JAX where it is asked for, control."""
+    module = "torch" if options.baseline is None else "retrograd"
+    threads = with_threads(options.threads)
+    replay = {"BENCHMARK_REPLAY": "1"} if options.replay else {}
+    started: list[Callable[[], Worker]] = [
+        partial(Worker, "reference", module, threads, options.baseline),
+        partial(Worker, "subject", options.subject, {**threads, **replay}),
+        partial(Worker, "control", module, threads, options.baseline),
+    ]
+    if options.jax:
+        one = {**threads, **environment.ONE_THREAD}
+        python = environment.interpreter()
+        started.insert(2, partial(Worker, "jax", "jax", one, python=python))
+    return started
+
+
+def facts_of(workers: Sequence[Worker], options: argparse.Namespace) -> dict[str, Any]:
+    version = {worker.label: worker.version for worker in workers}
+    jax = f", jax {version['jax']}" if options.jax else ""
     return {
-        "workload": measurement.workload,
-        "title": WORKLOADS[measurement.workload].title,
-        "iterations": measurement.iterations,
-        "microseconds": {label: measurement.microseconds(label) for label in measurement.seconds},
-        "ratio": asdict(measurement.ratio("reference", "subject")),
-        "control": asdict(measurement.ratio("reference", "control")),
-        "seconds": measurement.seconds,
+        "reference": version["reference"],
+        "subject": f"{options.subject} {version['subject']}" + ", replay" * options.replay + jax,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "rounds": options.rounds,
+        "threads": options.threads,
     }
 
 
-def duration(microseconds: float) -> str:
-    if microseconds < 1000:
-        return f"{microseconds:.3g} us"
-    return f"{microseconds / 1000:.3g} ms"
-
-
-def row(measurement: Measurement) -> str:
-    ratio = measurement.ratio("reference", "subject")
-    control = measurement.ratio("reference", "control")
-    return (
-        f"{measurement.workload:<18}"
-        f"{duration(measurement.microseconds('reference')):>10}"
-        f"{duration(measurement.microseconds('subject')):>10}"
-        f"{ratio.median:>7.2f}  {ratio.low:>5.2f}-{ratio.high:<5.2f}"
-        f"{control.median:>8.2f}  {control.low:.2f}-{control.high:.2f}"
-    )
-
-
-def means(results: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Geometric means over the workloads."""
-    if not results:
-        return {}
-    kinds = ("ratio", "control")
-    return {kind: geometric_mean([r[kind]["median"] for r in results]) for kind in kinds}
-
-
-def heading(facts: dict[str, Any], options: argparse.Namespace) -> str:
-    name, subject = options.name, options.subject
-    return (
-        f"{name} {facts['reference']}, {facts['subject']}, Python {facts['python']}, "
-        f"{facts['machine']}\n"
-        f"{'processor time' if options.threads == 1 else 'time'} of one step, threads: "
-        f"{options.threads}, median of "
-        f"{options.rounds} interleaved rounds\nratio: {name} / {subject}, above 1 "
-        f"{subject} is faster; control: {name} / {name}\n\n"
-        f"{'workload':<18}{name:>10}{subject[:9]:>10}{'ratio':>7}"
-        f"  {'quartiles':<11}{'control':>8}  quartiles"
-    )
+def measured(name: str, workers: Sequence[Worker], options: argparse.Namespace) -> dict[str, Any]:
+    """One workload on all sides that have it."""
+    target_seconds = 0.02 if options.quick else 0.075
+    taking_part = [worker for worker in workers if worker.label != "jax" or name in TWINS]
+    subject = next(worker for worker in workers if worker.label == "subject")
+    reason = subject.why_not_replayed(name) if options.replay else None
+    return as_data(measure(name, taking_part, options.rounds, target_seconds), reason)
 
 
 def run(options: argparse.Namespace) -> int:
-    target_seconds = 0.02 if options.quick else 0.075
-    reference = "torch" if options.baseline is None else "retrograd"
     with contextlib.ExitStack() as stack:
-        threads = with_threads(options.threads)
-        replay = {"BENCHMARK_REPLAY": "1"} if options.replay else {}
-        workers = [
-            stack.enter_context(
-                Worker(label, module, {**threads, **(replay if label == "subject" else {})}, folder)
-            )
-            for label, module, folder in [
-                ("reference", reference, options.baseline),
-                ("subject", options.subject, None),
-                ("control", reference, options.baseline),
-            ]
-        ]
-        facts = {
-            "reference": workers[0].version,
-            "subject": f"{options.subject} {workers[1].version}" + ", replay" * options.replay,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "rounds": options.rounds,
-            "threads": options.threads,
-        }
-        if reference == "torch" and not workers[0].version.startswith(PINNED_TORCH):
+        workers = [stack.enter_context(start()) for start in sides(options)]
+        facts = facts_of(workers, options)
+        if options.baseline is None and not workers[0].version.startswith(PINNED_TORCH):
             print(f"note: figures are kept for PyTorch {PINNED_TORCH}", file=sys.stderr)
         if not options.json:
             print(heading(facts, options))
@@ -165,31 +134,26 @@ def run(options: argparse.Namespace) -> int:
         failures: list[dict[str, str]] = []
         for name in options.only or WORKLOADS:
             try:
-                measurement = measure(name, workers, options.rounds, target_seconds)
+                result = measured(name, workers, options)
             except WorkerError as error:
                 failures.append({"workload": name, "error": str(error)})
                 print(f"{name:<18} not measured: {error}", file=sys.stderr)
                 if any(worker.process.poll() is not None for worker in workers):
                     break
                 continue
-            results.append(as_data(measurement))
+            results.append(result)
             if not options.json:
-                print(row(measurement), flush=True)
+                print(row(result, options.jax), flush=True)
         mean = means(results)
         if options.json:
             found = {**facts, "geometric_mean": mean, "results": results, "failures": failures}
             print(json.dumps(found, indent=2))
         else:
-            if len(results) > 1:
-                blank = " " * 20
-                print(f"{'geometric mean':<38}{mean['ratio']:>7.2f}{blank}{mean['control']:.2f}")
+            if len(results) > 1 and mean:
+                print(mean_row(mean, options.jax))
             if not options.only:
                 print("\n" + "\n".join(f"{w.name:<18}{w.title}" for w in WORKLOADS.values()))
     return 1 if failures else 0
-
-
-def mebibytes(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**18 else f"{count / 2**10:.1f} KiB"
 
 
 def run_memory(options: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.__main__ import duration
 from benchmarks.runner import Measurement, Worker, WorkerError, geometric_mean, measure
+from benchmarks.tables import duration
 from benchmarks.workloads import EVERY  # noqa: F401 (registers the rows)
 from benchmarks.workloads.single import FORMS, SINGLE_OPS, forms, named
 

@@ -38,15 +38,20 @@ def workload(title: str) -> Callable[[Callable[[Any], Prepared]], Callable[[Any]
     return register
 
 
-def filled(torch: Any, *shape: int, scale: float = 0.1) -> Any:
-    """A tensor of small numbers of both signs, the same ones each time.
+def plain(*shape: int, scale: float = 0.1) -> numpy.ndarray[Any, numpy.dtype[numpy.float32]]:
+    """Small numbers of both signs, the same ones each time.
 
     They come from a congruence in whole numbers, so they look irregular (no two rows of a weight
     are alike) and are the same to the last bit everywhere.
     """
     index = numpy.arange(math.prod(shape), dtype=numpy.int64)
     values = ((index * 7919 + index * index * 31) % 1009 - 504) * (scale / 100)
-    return torch.from_numpy(values.astype(numpy.float32).reshape(shape))
+    return values.astype(numpy.float32).reshape(shape)
+
+
+def filled(torch: Any, *shape: int, scale: float = 0.1) -> Any:
+    """A tensor of the numbers of `plain`."""
+    return torch.from_numpy(plain(*shape, scale=scale))
 
 
 def set_values(torch: Any, parameters: Sequence[Any], scale: float = 0.1) -> None:

@@ -3,6 +3,8 @@
 import math
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from benchmarks.page import page
 from benchmarks.runner import ROOT, Measurement, Ratio, Worker, WorkerError, difference, spread
 from benchmarks.size import rooms, total
 from benchmarks.start import start, table
+from benchmarks.tables import mean_row, means, row
 from benchmarks.worker import answer, values_after_steps
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.single import OPS, SINGLE_OPS, forms, named
@@ -21,6 +24,47 @@ def test_ratio_is_the_median_over_paired_rounds() -> None:
     measurement = Measurement("add", 10, {"PyTorch": [2.0, 6.0, 3.0], "subject": [1.0, 2.0, 3.0]})
     assert measurement.ratio("PyTorch", "subject") == Ratio(2.0, 1.5, 2.5)
     assert measurement.microseconds("PyTorch") == pytest.approx(3.0 / 10 * 1e6)
+
+
+def results(**ratios: float) -> list[dict[str, Any]]:
+    """Rows as the benchmark gives them: PyTorch takes 10 us, JAX 5."""
+    return [
+        {
+            "workload": name,
+            "title": f"title of {name}",
+            "microseconds": {"reference": 10.0, "subject": 10.0 / ratio, "jax": 5.0},
+            "ratio": {"median": ratio, "low": ratio, "high": ratio},
+            "beside_jax": {"median": ratio / 2, "low": ratio / 2, "high": ratio / 2},
+            "control": {"median": 1.0, "low": 0.9, "high": 1.1},
+            "not_replayed": None,
+        }
+        for name, ratio in ratios.items()
+    ]
+
+
+def test_a_row_has_its_figures_below_the_columns() -> None:
+    (found,) = results(chain=4.0)
+    lines = [
+        "chain                  10 us    2.5 us      5 us   4.00   4.00-4.00    2.00   2.00-2.00"
+        "     1.00  0.90-1.10",
+        "chain                  10 us    2.5 us   4.00   4.00-4.00     1.00  0.90-1.10",
+    ]
+    assert [row(found, jax=True), row(found, jax=False)] == lines
+    mean = mean_row(means([found]), jax=True)
+    assert [mean[end - 4 : end] for end in (55, 75, 96)] == ["4.00", "2.00", "1.00"]
+
+
+def test_what_is_not_replayed_says_so_and_is_not_in_the_mean() -> None:
+    found = results(one=4.0, two=1.0)
+    found[1]["not_replayed"] = "data is read"
+    assert row(found[1], jax=False).endswith("0.90-1.10  not replayed: data is read")
+    assert means(found)["ratio"] == pytest.approx(4.0)
+
+
+def test_a_worker_says_why_a_workload_is_not_replayed() -> None:
+    reply = answer(retrograd, {"do": "replay", "workload": "chain"})
+    assert reply == {"reason": None}
+    assert answer(retrograd, {"do": "replay", "workload": "policy"})["reason"]
 
 
 def test_spread_of_one_round() -> None:
@@ -82,8 +126,8 @@ def test_small_numbers_may_differ_by_the_rounding_of_the_large_ones_beside_them(
 
 
 def test_a_workload_that_raises_is_reported_in_one_line() -> None:
-    reply = answer(object(), {"do": "time", "workload": "add", "iterations": 1})
-    assert reply == {"error": "AttributeError: 'object' object has no attribute 'tensor'"}
+    reply = answer(ModuleType("empty"), {"do": "time", "workload": "add", "iterations": 1})
+    assert reply == {"error": "AttributeError: module 'empty' has no attribute 'tensor'"}
 
 
 @pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "large"])
