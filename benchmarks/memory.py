@@ -48,23 +48,25 @@ class CountedArrays:
     def __init__(self) -> None:
         self.live = self.peak = 0
         library = ctypes.CDLL(None)
-        allocate = {name: getattr(library, name) for name in ("malloc", "calloc", "realloc")}
-        for function in (*allocate.values(), library.free):
-            function.restype = ctypes.c_void_p
+        for name in ("malloc", "calloc", "realloc", "free"):
+            getattr(library, name).restype = ctypes.c_void_p
+        allocate: dict[str, Callable[..., int | None]] = {
+            name: getattr(library, name) for name in ("malloc", "calloc", "realloc")
+        }
         size, pointer = ctypes.c_size_t, ctypes.c_void_p
 
         def malloc(_context: int, count: int) -> int | None:
             self.add(count)
-            return allocate["malloc"](size(count or 1))  # type: ignore[no-any-return]
+            return allocate["malloc"](size(count or 1))
 
         def calloc(_context: int, count: int, each: int) -> int | None:
             self.add(count * each)
-            return allocate["calloc"](size(count or 1), size(each or 1))  # type: ignore[no-any-return]
+            return allocate["calloc"](size(count or 1), size(each or 1))
 
         def realloc(_context: int, block: int, count: int) -> int | None:
             # the old size is not told; arrays are hardly ever resized, and it counts against us
             self.add(count)
-            return allocate["realloc"](pointer(block), size(count or 1))  # type: ignore[no-any-return]
+            return allocate["realloc"](pointer(block), size(count or 1))
 
         def free(_context: int, block: int, count: int) -> None:
             self.live -= count

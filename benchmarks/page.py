@@ -1,26 +1,26 @@
 """`python -m benchmarks.page docs/performance.md`: the page of figures, as they were measured.
 
-It runs the benchmarks one after the other, which takes about a quarter of an hour on a machine that
-does nothing else, and writes the page beside its old one before it takes its place.
+It runs the benchmarks one after the other, which takes about half an hour on a machine that does
+nothing else. What a section measured is kept in `build/performance`: with `--only` the others are
+taken from there. Nothing on the page is written by hand; it takes the place of the old one when
+it is whole.
 """
 
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.runner import ROOT
+from benchmarks.tables import RATIOS, duration, mebibytes
+from benchmarks.workloads.single import FORMS
 
-RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "eager": ("One thread", ()),
-    "threads": ("Two threads", ("--threads", "2")),
-    "replay": ("Replayed", ("--replay",)),
-    "memory": ("Memory", ("--memory",)),
-}
-"""The sections: title, and the options that measure them."""
+KEPT = ROOT / "build" / "performance"
 
 METHOD = """\
 A step of each workload runs on PyTorch and on retrograd, the same code, in processes of their own
@@ -30,93 +30,210 @@ by PyTorch in the same rounds: how far it is from 1 says how far a ratio can be 
 is measured in processor time, two by the clock. The workloads are in `benchmarks/workloads`;
 [Benchmarks](benchmarks.md) says more about the method."""
 
-
-def measured(options: tuple[str, ...], quick: bool) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks", "--json", *options]
-    if quick:
-        command.append("--quick")
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
-    if not done.stdout:
-        raise SystemExit(f"{' '.join(command)} failed with exit code {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+Found = dict[str, Any]
+Row = dict[str, Any]
 
 
-def microseconds(value: float) -> str:
-    return f"{value / 1000:.2f} ms" if value >= 1000 else f"{value:.1f} us"
+def cells(values: Sequence[str]) -> str:
+    return f"| {' | '.join(values)} |"
 
 
-def times(found: dict[str, Any]) -> list[str]:
-    lines = [
-        "| workload | PyTorch | retrograd | ratio | control |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    for result in sorted(found["results"], key=lambda result: -result["ratio"]["median"]):
-        took = [microseconds(result["microseconds"][side]) for side in ("reference", "subject")]
-        ratio, control = (result[kind]["median"] for kind in ("ratio", "control"))
-        lines.append(f"| {result['title']} | {took[0]} | {took[1]} | {ratio:.2f} | {control:.2f} |")
-    mean = found["geometric_mean"]
-    lines += [f"| geometric mean | | | {mean['ratio']:.2f} | {mean['control']:.2f} |", ""]
-    behind = [r["title"] for r in found["results"] if r["ratio"]["median"] < 1]
-    lines.append(f"PyTorch is ahead in: {'; '.join(behind) or 'none of them'}.")
-    lines += [f"Not measured: {f['workload']}: {f['error']}." for f in found["failures"]]
+def head(first: str, *figures: str) -> list[str]:
+    """The two lines above a table whose first column is text."""
+    return [cells([first, *figures]), cells(["---", *["---:"] * len(figures)])]
+
+
+def named(rows: Sequence[tuple[str, float]]) -> str:
+    """Names with their ratios, the farthest behind first."""
+    listed = [f"{name} ({ratio:.2f})" for name, ratio in sorted(rows, key=lambda row: row[1])]
+    return "; ".join(listed) or "none of them"
+
+
+def behind(results: Sequence[Row], kind: str = "ratio") -> list[tuple[str, float]]:
+    """Titles and ratios of the rows where the subject takes longer."""
+    ratios = [(r["title"], r[kind]["median"]) for r in results if kind in r]
+    return [(title, ratio) for title, ratio in ratios if ratio < 1]
+
+
+def not_measured(found: Found) -> list[str]:
+    lines = []
+    for failure in found["failures"]:
+        name = failure.get("workload") or f"{failure['op']} {failure['size']}"
+        lines += ["", f"Not measured: {name}: {failure['error']}."]
     return lines
 
 
-def kibibytes(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
+def times(found: Found) -> list[str]:
+    lines = head("workload", "PyTorch", "retrograd", "ratio", "control")
+    for result in sorted(found["results"], key=lambda result: -result["ratio"]["median"]):
+        took = [duration(result["microseconds"][side]) for side in ("reference", "subject")]
+        ratios = [f"{result[kind]['median']:.2f}" for kind in ("ratio", "control")]
+        lines.append(cells([result["title"], *took, *ratios]))
+    mean = found["geometric_mean"]
+    lines.append(
+        cells(["geometric mean", "", "", f"{mean['ratio']:.2f}", f"{mean['control']:.2f}"])
+    )
+    ahead = named(behind(found["results"]))
+    return [*lines, "", f"PyTorch is ahead in: {ahead}.", *not_measured(found)]
 
 
-def memory(found: dict[str, Any]) -> list[str]:
+def replayed(found: Found) -> list[str]:
+    """Steps that run from a plan, beside PyTorch and jax.jit; then those that have no plan."""
+    lines = [
+        "Steps of `retrograd.replay` beside eager PyTorch and beside `jax.jit`, which has a twin",
+        "of each workload: the whole step as one jitted function with donated buffers. Compiling",
+        "and recording are not counted.",
+        "",
+        *head("workload", "PyTorch", "replay", "jax", "ratio", "jax / replay", "control"),
+    ]
+    rows = [result for result in found["results"] if result["not_replayed"] is None]
+    for result in sorted(rows, key=lambda result: -result["ratio"]["median"]):
+        took = result["microseconds"]
+        sides = [duration(took[s]) if s in took else "" for s in ("reference", "subject", "jax")]
+        ratios = [_median(result, kind) for kind in RATIOS]
+        lines.append(cells([result["title"], *sides, *ratios]))
+    mean = found["geometric_mean"]
+    means = [f"{mean[kind]:.2f}" if kind in mean else "" for kind in RATIOS]
+    lines += [cells(["geometric mean", "", "", "", *means]), ""]
+    lines += [f"PyTorch is ahead in: {named(behind(rows))}.", ""]
+    lines += [f"jax.jit is ahead in: {named(behind(rows, 'beside_jax'))}."]
+    for result in found["results"]:
+        if result["not_replayed"] is not None:
+            ratio = _median(result, "beside_jax") or "no twin"
+            lines += ["", f"Not replayed: {result['title']}: {result['not_replayed']}"]
+            lines[-1] += f" (jax / retrograd: {ratio})."
+    return [*lines, *not_measured(found)]
+
+
+def _median(result: Row, kind: str) -> str:
+    return f"{result[kind]['median']:.2f}" if kind in result else ""
+
+
+def memory(found: Found) -> list[str]:
     lines = [
         "Bytes of arrays that a step holds at its highest moment, above those at its begin.",
         "",
-        "| workload | PyTorch | retrograd |",
-        "| --- | ---: | ---: |",
+        *head("workload", "PyTorch", "retrograd", "PyTorch / retrograd"),
     ]
     above = []
     for result in found["results"]:
         theirs, ours = (result["peaks"][side]["arrays"] for side in ("reference", "subject"))
-        lines.append(f"| {result['workload']} | {kibibytes(theirs)} | {kibibytes(ours)} |")
+        ratio = theirs / ours if ours else float("inf")
+        sizes = [mebibytes(theirs), mebibytes(ours)]
+        lines.append(cells([result["workload"], *sizes, f"{ratio:.2f}"]))
         if ours > theirs:
-            above.append(result["workload"])
-    return [*lines, "", f"PyTorch takes less in: {', '.join(above) or 'none of them'}."]
+            above.append((result["workload"], ratio))
+    return [*lines, "", f"PyTorch takes less in: {named(above)}.", *not_measured(found)]
 
 
-def page(found: dict[str, dict[str, Any]]) -> str:
-    facts = next(iter(found.values()))
+def single_ops(found: Found) -> list[str]:
+    """Calls that are recorded, and the calls with `backward` of their results."""
+    sides = ("PyTorch", "retrograd", "ratio")
+    lines = [
+        "Left the call, right the call with `backward` of its result. A call takes little time, so",
+        "a figure says less than one of a workload.",
+        "",
+        *head("op", "size", *sides, *sides, "control"),
+    ]
+    for row in found["results"]:
+        line = [row["op"], row["size"]]
+        for form in FORMS:
+            took = row.get(form)
+            line += _figures(took) if took else ["", "", ""]
+        controls = [row[form]["control"] for form in FORMS if form in row]
+        lines.append(cells([*line, ", ".join(f"{control:.2f}" for control in controls)]))
+    mean = found["geometric_mean"]
+    means = [["", "", f"{mean[form]:.2f}"] if form in mean else [""] * 3 for form in FORMS]
+    lines.append(cells(["geometric mean", "", *means[0], *means[1], ""]))
+    for form, words in zip(FORMS, ("the call", "the call with `backward`"), strict=True):
+        ratios = [
+            (f"{r['op']} {r['size']}", r[form]["ratio"]) for r in found["results"] if form in r
+        ]
+        ahead = named([row for row in ratios if row[1] < 1])
+        lines += ["", f"PyTorch is ahead in {words}: {ahead}."]
+    return [*lines, *not_measured(found)]
+
+
+def _figures(took: dict[str, float]) -> list[str]:
+    times_of = [duration(took[side]) for side in ("reference", "subject")]
+    return [*times_of, f"{took['ratio']:.2f}"]
+
+
+Section = tuple[str, tuple[str, ...], Callable[[Found], list[str]]]
+SECTIONS: dict[str, Section] = {
+    "eager": ("One thread", ("benchmarks",), times),
+    "threads": ("Two threads", ("benchmarks", "--threads", "2"), times),
+    "replay": ("Replayed", ("benchmarks", "--replay", "--jax"), replayed),
+    "memory": ("Memory", ("benchmarks", "--memory"), memory),
+    "ops": ("Single ops", ("benchmarks.ops",), single_ops),
+}
+"""Title, the command that measures, and what makes its lines."""
+
+
+def measured(command: Sequence[str], quick: bool) -> Found:
+    """What a benchmark prints as JSON; rows that failed are part of it."""
+    whole = [sys.executable, "-m", *command, "--json"]
+    if quick:
+        whole += ["--rounds", "2"] if command[0] == "benchmarks.ops" else ["--quick"]
+    done = subprocess.run(whole, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    if not done.stdout:
+        raise SystemExit(f"{' '.join(whole)} failed with exit code {done.returncode}")
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def processor(text: str) -> str:
+    """The name of the processor, from the text of /proc/cpuinfo; without it, its kind."""
+    for line in text.splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def page(found: dict[str, Found], machine: str) -> str:
+    """The whole page, from what the sections measured."""
     lines = [
         "# Performance",
         "",
         "Written by `python -m benchmarks.page docs/performance.md`.",
         "",
         METHOD,
+        "",
+        f"Measured on {machine}.",
     ]
-    if "reference" in facts:
-        lines += [
-            "",
-            f"PyTorch {facts['reference']}, {facts['subject']}, Python {facts['python']}, "
-            f"{facts['machine']}, {os.cpu_count()} cores.",
-        ]
-    for name, data in found.items():
-        lines += ["", f"## {RUNS[name][0]}", ""]
-        lines += memory(data) if name == "memory" else times(data)
+    for name, (title, command, made) in SECTIONS.items():
+        if name in found:
+            facts = found[name]
+            lines += ["", f"## {title}", "", f"`python -m {' '.join(command)}`"]
+            if "reference" in facts:
+                versions = f"PyTorch {facts['reference']}, {facts['subject']}"
+                lines[-1] += f", {versions}, Python {facts['python']}"
+                lines[-1] += f", {facts['rounds']} rounds"
+            lines += ["", *made(facts)]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
     parser.add_argument("path", type=Path)
-    parser.add_argument("--only", action="append", choices=list(RUNS), help="sections (all)")
+    parser.add_argument(
+        "--only", action="append", choices=list(SECTIONS), help="sections to measure (all)"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     options = parser.parse_args()
+    KEPT.mkdir(parents=True, exist_ok=True)
     found = {}
-    for name in options.only or RUNS:
-        title, arguments = RUNS[name]
-        print(f"measuring: {title}", file=sys.stderr, flush=True)
-        found[name] = measured(arguments, options.quick)
+    for name, (title, command, _) in SECTIONS.items():
+        kept = KEPT / f"{name}.json"
+        if not options.only or name in options.only:
+            print(f"measuring: {title}", file=sys.stderr, flush=True)
+            kept.write_text(json.dumps(measured(command, options.quick)), encoding="utf-8")
+        if kept.exists():
+            found[name] = json.loads(kept.read_text(encoding="utf-8"))
+    about = Path("/proc/cpuinfo")
+    name = processor(about.read_text(encoding="utf-8") if about.exists() else "")
     beside = options.path.with_suffix(".new")
-    beside.write_text(page(found), encoding="utf-8")
+    beside.write_text(page(found, f"{name}, {os.cpu_count()} cores"), encoding="utf-8")
     beside.replace(options.path)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import retrograd
 from benchmarks.memory import peaks
-from benchmarks.page import page
 from benchmarks.runner import ROOT, Measurement, Ratio, Worker, WorkerError, difference, spread
 from benchmarks.size import rooms, total
 from benchmarks.start import start, table
@@ -154,29 +153,3 @@ def test_every_single_op_runs_and_has_gradients(op: str) -> None:
         prepared.step()
         if "both" in forms(op, size):
             assert all((leaf.grad is not None) == (form == "both") for leaf in prepared.leaves)
-
-
-def test_the_page_says_where_pytorch_is_ahead() -> None:
-    results = [
-        {
-            "workload": name,
-            "title": f"title of {name}",
-            "microseconds": {"reference": 10.0, "subject": 10.0 / ratio},
-            "ratio": {"median": ratio},
-            "control": {"median": 1.0},
-        }
-        for name, ratio in (("slow", 0.5), ("quick", 3.0))
-    ]
-    facts = {"reference": "2.13", "subject": "retrograd", "python": "3.11", "machine": "x"}
-    mean = {"ratio": 1.2, "control": 1.0}
-    peaks_of = {"reference": {"arrays": 5000}, "subject": {"arrays": 2**21}}
-    text = page(
-        {
-            "eager": {**facts, "geometric_mean": mean, "results": results, "failures": []},
-            "memory": {"results": [{"workload": "slow", "peaks": peaks_of}], "failures": []},
-        }
-    )
-    assert "PyTorch is ahead in: title of slow." in text
-    assert "| title of quick | 10.0 us | 3.3 us | 3.00 | 1.00 |" in text
-    assert "| slow | 4.9 KiB | 2.0 MiB |" in text
-    assert text.endswith("PyTorch takes less in: slow.\n")
