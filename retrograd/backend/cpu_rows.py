@@ -43,6 +43,9 @@ def _found(name: str) -> Any:
     return module
 
 
+COMPILED: dict[str, Callable[..., Any]] = {}
+"""What `compiled_first` was told, by op: replay calls it without a frame of Python in between."""
+
 _SHORT = 1024  # elements: so few have NumPy's bits
 rows = _found("rows")
 windows = _found("windows")
@@ -63,6 +66,7 @@ def compiled_first(name: str, function: str | Callable[..., Any], *, short: bool
     if compiled is None:
         return
     neutral = KERNELS[name][0]
+    COMPILED[name] = compiled
 
     def kernel(xp: Any, *arguments: Any, **options: Any) -> Any:
         found = compiled(*arguments, **options)

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.arrays import Array
+from retrograd.backend.cpu_rows import COMPILED
 from retrograd.backend.quiet import quiet
-from retrograd.replay.chains import REALS, Chain, Group, machine, spread
+from retrograd.replay.chains import REALS, Chain, Group, machine, slots_in, spread
+from retrograd.replay.constants import with_constants
 from retrograd.replay.copies import without_copies
 from retrograd.replay.execute import function_of
 from retrograd.replay.fusing import Fusing
 from retrograd.replay.program import Instruction, Program, Slot
-from retrograd.replay.recording import flat
 
 
 def chain_text(chain: Chain, needed: set[int]) -> tuple[Any, ...] | None:
@@ -140,6 +144,7 @@ def _read(name: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 _USES = ("STORE", "SUM")
+_MOST_ARGUMENTS = 24  # of a kernel; see machine/object.h
 _Line = tuple[int | None, str, tuple[Any, ...]]  # the value, the operation, its operands
 
 
@@ -191,12 +196,12 @@ class MachineExecutor:
     """Runs a program on the compiled machine; what it does equals `PythonExecutor` to rounding."""
 
     def __init__(self, program: Program) -> None:
-        program = without_copies(program)
+        program = with_constants(without_copies(program))
         self.groups = groups = Fusing(program).groups
         visible = {s.buffer.index for s in program.outputs}
         visible |= {b.index for b in program.buffers if b.kind != "own"}
         spans: dict[int, tuple[int, int]] = {}
-        texts: list[Any] = []
+        texts: dict[int, Any] = {}
         self._views: dict[int, int] = {}
         self._slots: list[Slot] = []
         needed = set(visible)
@@ -209,14 +214,28 @@ class MachineExecutor:
             needed |= {region[0] for region, _ in group.reads}
             for buffer in touched:
                 spans[buffer] = (number, spans.get(buffer, (0, number))[1])
-            texts.append((0, text) if isinstance(group, Chain) else text)
-        texts = [self._called(x) if isinstance(x, Instruction) else x for x in reversed(texts)]
+            texts[number] = (0, text) if isinstance(group, Chain) else text
+        self._given = _given_by_calls(texts.values())
+        ending: dict[int, list[int]] = {}
+        for buffer in self._given - visible:
+            ending.setdefault(spans[buffer][1], []).append(buffer)
+        lines = []
+        for number in sorted(texts):
+            text = texts[number]
+            line = self._called(text) if isinstance(text, Instruction) else text
+            lines.append((*line, tuple(ending.get(number, ()))))
         self.inputs = [self._view(slot) for slot in program.inputs]
         self.outputs = [self._view(slot) for slot in program.outputs]
         self._machine = machine.Machine(
-            self._buffers(program, spans), self._layouts(program), self.inputs, self.outputs, texts
+            self._buffers(program, spans), self._layouts(program), self.inputs, self.outputs, lines
         )
-        self.run = self._machine.run
+        calls = any(line[0] > 1 for line in lines)
+        self.run = self._run_quietly if calls else self._machine.run
+
+    def _run_quietly(self, inputs: Sequence[Array]) -> list[Array]:
+        with quiet():
+            found: list[Array] = self._machine.run(inputs)
+        return found
 
     def _view(self, slot: Slot) -> int:
         number = self._views.setdefault(slot.index, len(self._slots))
@@ -225,24 +244,22 @@ class MachineExecutor:
         return number
 
     def _called(self, instruction: Instruction) -> tuple[int, Any]:
-        """An instruction that calls the CPU's kernel and puts what it gives into its places."""
+        """An instruction that calls a kernel and puts what it gives into its places."""
         function = function_of(instruction.op)
-        operands = self._numbered([instruction.operands, instruction.keywords])
-        results = [None if s is None else self._view(s) for s in instruction.results]
-
-        def call() -> None:
-            view = self._machine.view
-            with quiet():
-                args, keywords = _filled(operands, view)
-                found = flat(function(*args, **keywords))
-                for number, value in zip(results, found, strict=False):
-                    if number is not None:
-                        place = view(number)
-                        if place.shape != value.shape or place.dtype != value.dtype:
-                            raise RuntimeError("replay: an array is not as it was when recorded")
-                        place[...] = value
-
-        return 2, call
+        names = tuple(instruction.keywords)
+        given = (*instruction.operands, *instruction.keywords.values())
+        results = tuple([-1 if s is None else self._view(s) for s in instruction.results])
+        if len(given) > _MOST_ARGUMENTS or any(
+            not isinstance(value, Slot) and any(slots_in(value)) for value in given
+        ):
+            operands = self._numbered([instruction.operands, instruction.keywords])
+            given, names = (), ()
+            function = partial(_call_nested, function, operands, lambda n: self._machine.view(n))
+        views = tuple([self._view(v) if isinstance(v, Slot) else -1 for v in given])
+        constants = tuple([None if isinstance(v, Slot) else v for v in given])
+        compiled = COMPILED.get(instruction.op)
+        first, second = (function, None) if compiled is None else (compiled, function)
+        return 2, (first, second, constants, views, names, results)
 
     def _numbered(self, value: Any) -> Any:
         """Operands with the numbers of views in place of slots."""
@@ -260,12 +277,13 @@ class MachineExecutor:
         sizes = {
             b.index: b.nbytes
             for b in program.buffers
-            if b.kind == "own" and b.index not in visible and b.index in spans
+            if b.kind == "own" and b.index not in visible | self._given and b.index in spans
         }
         places = arena_places(sizes, spans)
         return [
             (0, b.nbytes, None) if b.kind == "input"
             else (1, b.nbytes, b.value) if b.kind == "constant"
+            else (4, b.nbytes, b.index in visible) if b.index in self._given
             else (3, b.nbytes, None) if b.index in visible
             else (2, b.nbytes if b.index in places else 0, places.get(b.index, 0))
             for b in program.buffers
@@ -279,6 +297,25 @@ class MachineExecutor:
             (s.buffer.index, s.offset, s.shape, s.strides, s.dtype, s.buffer.index in written)
             for s in self._slots
         ]
+
+
+def _given_by_calls(texts: Iterable[Any]) -> set[int]:
+    """The buffers whose memory is what a kernel gives: own ones that are all of one result."""
+    results = [s for x in texts if isinstance(x, Instruction) for s in x.results if s is not None]
+    return {
+        s.buffer.index
+        for s in results
+        if s.buffer.kind == "own"
+        and s.buffer.nbytes  # nothing keeps the order of what has no bytes
+        and s.offset == 0
+        and math.prod(s.shape) * s.dtype.itemsize == s.buffer.nbytes
+    }
+
+
+def _call_nested(function: Any, operands: Any, view: Any) -> Any:
+    """Call a kernel with arrays that are in lists."""
+    args, keywords = _filled(operands, view)
+    return function(*args, **keywords)
 
 
 def _touched(group: Group, text: Any) -> set[int]:

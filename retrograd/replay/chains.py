@@ -73,6 +73,20 @@ def overlap(a: Region, b: Region) -> bool:
     return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
 
 
+def dense_strides(shape: tuple[int, ...], itemsize: int) -> Strides:
+    """The strides of an array that lies row by row."""
+    sizes = [itemsize]
+    for n in reversed(shape[1:]):
+        sizes.append(sizes[-1] * n)
+    return tuple(reversed(sizes)) if shape else ()
+
+
+def is_dense(slot: Slot) -> bool:
+    """Whether an array lies row by row."""
+    wanted = dense_strides(slot.shape, slot.dtype.itemsize)
+    return all(n == 1 or s == w for n, s, w in zip(slot.shape, slot.strides, wanted, strict=True))
+
+
 def spread(slot: Slot, shape: tuple[int, ...]) -> Strides:
     """The strides with which a slot is read when it is broadcast to a shape."""
     lead = len(shape) - len(slot.shape)

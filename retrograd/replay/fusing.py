@@ -21,6 +21,8 @@ from retrograd.replay.chains import (
     Chain,
     Group,
     Unsupported,
+    dense_strides,
+    is_dense,
     lowered,
     machine,
     region_of,
@@ -83,7 +85,7 @@ class Fusing:
         """Whether the machine has instructions for it; then it is in a group."""
         if instruction.target is not None:
             self.filled.pop(instruction.target.buffer.index, None)
-        for way in (self._elementwise, self._sum, self._product, self._joined):
+        for way in (self._elementwise, self._sum, self._product, self._joined, self._reshaped):
             try:
                 if way(instruction):
                     return True
@@ -168,6 +170,20 @@ class Fusing:
             copies.append(Instruction("array.copy", (part,), {}, (place,)))
             offset += stride * (1 if name == "stack" else shape[axis])
         return all([self._elementwise(copy) for copy in copies])
+
+    def _reshaped(self, instruction: Instruction) -> bool:
+        """A new shape that takes a copy: the source into the result, seen in the source's shape."""
+        name, result = instruction.op.rpartition(".")[2], instruction.results[0]
+        source = instruction.operands[0]
+        if name not in ("reshape", "ravel", "flatten") or instruction.target or result is None:
+            return False
+        if not isinstance(source, Slot) or not is_dense(result) or instruction.keywords:
+            return False
+        strides = dense_strides(source.shape, source.dtype.itemsize)
+        place = Slot(len(self.program.slots), result.buffer, result.offset, source.shape, strides,
+                     source.dtype)  # fmt: skip
+        self.program.slots.append(place)
+        return self._elementwise(Instruction("array.copy", (source,), {}, (place,)))
 
     # ---- sums
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from retrograd.backend import CPU, NAMED
 from retrograd.replay import recording
 from retrograd.replay.assembly import MachineExecutor
 from retrograd.replay.chains import Chain, machine
+from retrograd.replay.constants import with_constants
 from retrograd.replay.copies import without_copies
 from retrograd.replay.execute import PythonExecutor
 from retrograd.replay.program import Instruction, Program, Slot
@@ -343,6 +346,86 @@ def test_calls_of_kernels():
     assert_same(PythonExecutor(program).run([values]), made.run([values]))
 
 
+def given_by(function, *arrays):
+    """A machine of one call: what it gives for the arrays is the only output."""
+    buffers = [(0, a.nbytes, None) for a in arrays] + [(4, arrays[0].nbytes, True)]
+    views = [(n, 0, a.shape, a.strides, a.dtype, False) for n, a in enumerate([*arrays, arrays[0]])]
+    inputs, last = [*range(len(arrays))], len(arrays)
+    kernel = (function, None, (None,) * last, tuple(inputs), (), (last,))
+    return machine.Machine(buffers, views, inputs, [last], [(2, kernel, ())])
+
+
+def test_what_a_call_gives_is_taken_as_it_is():
+    """No copy is made of an array that nobody else has; one is of all others."""
+    made = []
+
+    def doubled(a):
+        made.append(CPU.address(found := a * 2))
+        return [(found,)]
+
+    values = np.arange(3.0)
+    (found,) = given_by(doubled, values).run([values])
+    assert found.tolist() == [0, 2, 4] and CPU.address(found) == made[0]
+    kept = np.arange(3.0)
+    for function in (
+        lambda a: kept, lambda a: kept[:], lambda a: np.arange(6.0)[::2] / 2, lambda a: a,
+        lambda a: (kept,), lambda a: np.arange(4.0)[:3], lambda a: np.ma.asarray(kept),
+    ):  # fmt: skip
+        (found,) = given_by(function, values).run([values])
+        assert found.tolist() == [0, 1, 2] and found.base is None
+        assert not np.shares_memory(found, kept) and not np.shares_memory(found, values)
+    with pytest.raises(RuntimeError, match="not as it was when recorded"):
+        given_by(lambda a: a[:2], values).run([values])
+    with pytest.raises(ZeroDivisionError):
+        given_by(lambda a: 1 / 0, values).run([values])
+
+
+def test_compiled_functions_are_called_and_answer_with_none():
+    """The kernel of Python runs where a compiled function does not take the arrays."""
+    values = np.random.default_rng(0).normal(size=(40, 30))
+
+    def step(a):
+        taken = RECORDING.raw.softmax(a, -1)
+        left = RECORDING.raw.softmax(a, 0)
+        return [RECORDING.raw._softmax_gradient(taken, left, -1), left]
+
+    program = recorded(step, [values])
+    found, wanted = MachineExecutor(program).run([values]), PythonExecutor(program).run([values])
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_memory_of_calls_is_let_go_after_its_last_use():
+    """And nothing may name it then, nor before it is made."""
+    gone = []
+
+    def doubled(a):
+        found = a * 2
+        weakref.finalize(found, gone.append, "doubled")
+        return found
+
+    views = [(n, 0, (3,), (8,), np.dtype("float64"), False) for n in range(2)]
+    buffers = [(0, 24, None), (4, 24, False)]
+    call = (np.negative, None, (None,), (0,), (), (1,))
+    again = (np.negative, None, (None,), (1,), (), (-1,))
+    seen = (lambda: gone.append("later"), None, (), (), (), (-1,))
+    lines = [(2, (doubled, *call[1:]), ()), (2, again, (1,)), (2, seen, ())]
+    machine.Machine(buffers, views, [0], [], lines).run([np.zeros(3)])
+    assert gone == ["doubled", "later"]
+    for instructions in (
+        [(2, again, ())],  # before it is made
+        [(2, call, (1,)), (2, again, ())],  # after it is let go
+        [(2, call, ()), (2, call, ())],  # made twice
+        [(2, call, (0,))],  # an input is let go
+        [(2, (np.negative, None, (None,), (7,), (), (1,)), ())],
+        [(2, (np.negative, None, (None,), (0,), (), (7,)), ())],
+        [(2, (np.negative, None, (None,), (), (), (1,)), ())],
+        [(2, (None, None, (None,), (0,), (), (1,)), ())],
+    ):
+        with pytest.raises(ValueError):
+            machine.Machine(buffers, views, [0], [], instructions)
+
+
 def test_outputs_keep_their_memory():
     made = MachineExecutor(recorded(lambda a: [xp.add(a, 1)], [np.zeros(3)]))
     (first,), (second,) = made.run([np.zeros(3)]), made.run([np.ones(3)])
@@ -385,3 +468,33 @@ def test_bad_programs_are_refused():
     ):
         with pytest.raises(ValueError):
             make([(0, 24, None)], views, [0], [0], [(1, product)])
+
+
+def test_what_is_made_of_constants_is_made_once():
+    """A mask is; not what is written later or leaves, random numbers, memory without values."""
+
+    def step(a):
+        mask = xp.where(xp.tri(3, 3, dtype=bool), 0.0, -np.inf)
+        written, left = xp.tri(3, 3), xp.add(xp.tri(3, 3), 1.0)
+        xp.iadd(written, a)
+        drawn = RECORDING.drawn(np.random.default_rng().normal, 0, 1, (3, 3))
+        return [xp.add(a, mask), written, left, xp.multiply(drawn, xp.zeros((3, 3)))]
+
+    values = np.arange(9.0).reshape(3, 3)
+    program = recorded(step, [values])
+    names = [each.op for each in with_constants(program).instructions]
+    assert names.count("xp.tri") == 1 and "xp.where" not in names and "drawn" in names
+    made = MachineExecutor(program)
+    for _ in range(2):
+        wanted, found = PythonExecutor(program).run([values]), made.run([values])
+        np.testing.assert_array_equal(found[0], wanted[0])
+        np.testing.assert_array_equal(found[1], wanted[1])
+        np.testing.assert_array_equal(found[2], wanted[2])
+        found[1][...] = found[2][...] = 7  # the caller's now
+
+
+def test_shapes_that_take_a_copy():
+    values = np.arange(24.0).reshape(2, 3, 4)
+    assert_same(
+        *both(lambda a: [xp.reshape(xp.transpose(a, (2, 0, 1)), (6, 4)), a.T.ravel()], [values])
+    )

@@ -1,65 +1,18 @@
 /* The machine as a Python type: made of a list of instructions, which are checked here, and run with arrays. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <numpy/arrayobject.h>
+#define IMPORTS_NUMPY
+#include "object.h"
 
 #include "../../backend/kernels/builds.h"
 #include "../../backend/kernels/sources.h"
-#include "machine.h"
 
-#define ARRAY(object) ((PyArrayObject *)(object))
 #define REGISTER_BYTES 24576 /* of all registers together: they stay in the first-level cache */
 #define ALIGNMENT 64
 
 static const MachineLoops *loops;
 
-/* ---- what a machine is made of ---------------------------------------------------------------------------------- */
-
-enum { FROM_INPUT, FROM_CONSTANT, FROM_ARENA, FROM_OUTPUT, BUFFER_KINDS };
-
-typedef struct {
-    int kind;
-    ptrdiff_t size, place; /* of an arena's part: where it begins */
-    PyObject *owner; /* of its memory: a constant always, an input and an output while it runs */
-    int whole;       /* of an output: the view that covers all of it, or -1 */
-} Buffer;
-
-typedef struct {
-    int buffer, written;
-    ptrdiff_t offset;
-    int dims;
-    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    PyArray_Descr *dtype;
-    PyObject *array; /* made when it is asked for */
-} View;
-
-enum { RUN_CHAIN, RUN_PRODUCT, RUN_CALL };
-
-typedef struct {
-    int what, number, small;
-    Chain chain;
-    Product product;
-    PyObject *call;
-} Instruction;
-
-typedef struct {
-    PyObject_HEAD
-    int buffers, views, inputs, outputs, instructions, running;
-    Buffer *buffer;
-    char **base; /* where each buffer begins */
-    View *view;
-    int *input, *output; /* views */
-    int *fleeting, *leaving, fleetings, leavings; /* views of one run; buffers of outputs */
-    Instruction *instruction;
-    PyObject *arena; /* an array of bytes */
-    void *registers;
-    double *totals;
-} Machine;
-
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-static int
+int
 fail(const char *message)
 {
     if (!PyErr_Occurred()) {
@@ -69,7 +22,7 @@ fail(const char *message)
 }
 
 /* A new array of zeros, one longer than wanted so that it is never empty. */
-static void *
+void *
 zeros(Py_ssize_t count, size_t size)
 {
     void *found = PyMem_Calloc((size_t)count + 1, size);
@@ -99,6 +52,9 @@ lies_inside(const Machine *self, int buffer, ptrdiff_t offset, int dims, const p
 {
     if (buffer < 0 || buffer >= self->buffers) {
         return fail("there is no such buffer");
+    }
+    if (self->buffer[buffer].kind == FROM_CALL && !self->buffer[buffer].there && self->instruction != NULL) {
+        return fail("no call has given what an instruction names");
     }
     ptrdiff_t low = offset, high = offset;
     int empty = 0;
@@ -133,7 +89,7 @@ read_buffers(Machine *self, PyObject *list)
         if (!PyArg_ParseTuple(PyList_GET_ITEM(list, at), "inO", &buffer->kind, &buffer->size, &value)) {
             return 0;
         }
-        buffer->whole = -1;
+        buffer->whole = buffer->first = -1;
         if (buffer->size < 0 || buffer->kind < 0 || buffer->kind >= BUFFER_KINDS) {
             return fail("a buffer has a bad kind or size");
         }
@@ -151,6 +107,9 @@ read_buffers(Machine *self, PyObject *list)
                 return fail("a buffer has a bad place");
             }
             arena = offset + buffer->size > arena ? offset + buffer->size : arena;
+        }
+        else if (buffer->kind == FROM_CALL) {
+            buffer->leaves = value == Py_True;
         }
     }
     npy_intp size = arena + ALIGNMENT;
@@ -194,6 +153,8 @@ read_views(Machine *self, PyObject *list)
             || (view->offset + itemsize > self->buffer[view->buffer].size && self->buffer[view->buffer].size > 0)) {
             return fail("a view does not lie inside of its buffer");
         }
+        view->next = self->buffer[view->buffer].first;
+        self->buffer[view->buffer].first = at;
     }
     return self->view != NULL;
 }
@@ -210,6 +171,20 @@ is_whole(const Machine *self, const View *view)
         size *= view->shape[dim];
     }
     return view->offset == 0 && size == self->buffer[view->buffer].size;
+}
+
+/* Numbers in a tuple, from -1 on. */
+int
+read_numbers(PyObject *tuple, int *numbers, int below)
+{
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(tuple); at++) {
+        const long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, at));
+        if (number < -1 || number >= below || PyErr_Occurred()) {
+            return fail("a number names nothing");
+        }
+        numbers[at] = (int)number;
+    }
+    return 1;
 }
 
 static int
@@ -490,25 +465,44 @@ read_product(const Machine *self, PyObject *tuple, Instruction *made)
 /* ---- the machine -------------------------------------------------------------------------------------------------- */
 
 static int
+read_released(Machine *self, PyObject *tuple, Instruction *made)
+{
+    made->released = zeros(PyTuple_GET_SIZE(tuple), sizeof(int));
+    if (made->released == NULL || !read_numbers(tuple, made->released, self->buffers)) {
+        return 0;
+    }
+    made->releases = (int)PyTuple_GET_SIZE(tuple);
+    for (int each = 0; each < made->releases; each++) {
+        const int at = made->released[each];
+        if (at < 0 || self->buffer[at].kind != FROM_CALL || !self->buffer[at].there || self->buffer[at].leaves) {
+            return fail("what is let go is none that a call gave");
+        }
+        self->buffer[at].there = 0;
+    }
+    return 1;
+}
+
+static int
 read_instructions(Machine *self, PyObject *list)
 {
     ptrdiff_t registers = 0, totals = 0;
     self->instructions = (int)PyList_GET_SIZE(list);
     self->instruction = zeros(self->instructions, sizeof(Instruction));
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
-        PyObject *item = PyList_GET_ITEM(list, at), *facts;
+        PyObject *item = PyList_GET_ITEM(list, at), *facts, *released = NULL;
         Instruction *made = self->instruction + at;
-        if (!PyArg_ParseTuple(item, "iO", &made->what, &facts)) {
+        if (!PyArg_ParseTuple(item, "iO|O!", &made->what, &facts, &PyTuple_Type, &released)) {
             return 0;
         }
-        if (made->what == RUN_CALL) {
-            made->call = Py_NewRef(facts);
-            continue;
-        }
-        if (!PyTuple_Check(facts) || made->what < 0 || made->what > RUN_PRODUCT) {
+        if (!PyTuple_Check(facts) || made->what < 0 || made->what > RUN_KERNEL) {
             return fail("an instruction is of an unknown kind");
         }
-        if (!(made->what == RUN_CHAIN ? read_chain(self, facts, made) : read_product(self, facts, made))) {
+        if (!(made->what == RUN_CHAIN     ? read_chain(self, facts, made)
+              : made->what == RUN_PRODUCT ? read_product(self, facts, made)
+                                          : read_kernel(self, facts, &made->kernel))) {
+            return 0;
+        }
+        if (released != NULL && !read_released(self, released, made)) {
             return 0;
         }
         const ptrdiff_t bytes = made->chain.registers * made->chain.block * (made->number ? 8 : 4);
@@ -530,7 +524,8 @@ machine_dealloc(Machine *self)
         PyMem_Free(made->chain.step);
         PyMem_Free(made->chain.sum);
         PyMem_Free(made->chain.constant);
-        Py_XDECREF(made->call);
+        free_kernel(&made->kernel);
+        PyMem_Free(made->released);
     }
     for (int at = 0; self->view != NULL && at < self->views; at++) {
         Py_XDECREF(self->view[at].dtype);
@@ -548,6 +543,7 @@ machine_dealloc(Machine *self)
     PyMem_Free(self->output);
     PyMem_Free(self->fleeting);
     PyMem_Free(self->leaving);
+    PyMem_Free(self->taken);
     PyMem_Free(self->registers);
     PyMem_Free(self->totals);
     Py_TYPE(self)->tp_free((PyObject *)self);
@@ -557,7 +553,9 @@ static int
 machine_traverse(Machine *self, visitproc visit, void *arg)
 {
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
-        Py_VISIT(self->instruction[at].call);
+        if (visit_kernel(&self->instruction[at].kernel, visit, arg)) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -566,7 +564,8 @@ static int
 machine_clear(Machine *self)
 {
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
-        Py_CLEAR(self->instruction[at].call);
+        Py_CLEAR(self->instruction[at].kernel.function);
+        Py_CLEAR(self->instruction[at].kernel.fallback);
     }
     return 0;
 }
@@ -577,18 +576,22 @@ find_fleeting(Machine *self)
 {
     self->fleeting = zeros(self->views, sizeof(int));
     self->leaving = zeros(self->buffers, sizeof(int));
-    if (self->fleeting == NULL || self->leaving == NULL) {
+    self->taken = zeros(self->buffers, sizeof(int));
+    if (self->fleeting == NULL || self->leaving == NULL || self->taken == NULL) {
         return 0;
     }
     for (int at = 0; at < self->views; at++) {
         const int kind = self->buffer[self->view[at].buffer].kind;
-        if (kind == FROM_INPUT || kind == FROM_OUTPUT) {
+        if (kind == FROM_INPUT || kind == FROM_OUTPUT || kind == FROM_CALL) {
             self->fleeting[self->fleetings++] = at;
         }
     }
     for (int at = 0; at < self->buffers; at++) {
         if (self->buffer[at].kind == FROM_OUTPUT) {
             self->leaving[self->leavings++] = at;
+        }
+        if (self->buffer[at].kind == FROM_CALL) {
+            self->taken[self->takings++] = at;
         }
     }
     return 1;
@@ -623,7 +626,7 @@ machine_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keyword
     for (int at = 0; at < self->outputs; at++) {
         const View *view = self->view + self->output[at];
         Buffer *buffer = self->buffer + view->buffer;
-        if (buffer->kind == FROM_OUTPUT && buffer->whole < 0 && is_whole(self, view)) {
+        if ((buffer->kind == FROM_OUTPUT || buffer->leaves) && buffer->whole < 0 && is_whole(self, view)) {
             buffer->whole = self->output[at];
         }
     }
@@ -673,48 +676,6 @@ bind_inputs(Machine *self, PyObject *const *given, Py_ssize_t count)
     return 1;
 }
 
-static PyObject *
-new_view(Machine *self, View *view)
-{
-    Buffer *buffer = self->buffer + view->buffer;
-    PyObject *made = PyArray_NewFromDescr(
-        &PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims, view->shape, view->strides,
-        self->base[view->buffer] + view->offset, NPY_ARRAY_WRITEABLE, NULL);
-    if (made != NULL && PyArray_SetBaseObject(ARRAY(made), Py_NewRef(buffer->owner)) < 0) {
-        Py_CLEAR(made);
-    }
-    return made;
-}
-
-/* New memory for what the caller will get. */
-static int
-make_outputs(Machine *self)
-{
-    for (int each = 0; each < self->leavings; each++) {
-        const int at = self->leaving[each];
-        Buffer *buffer = self->buffer + at;
-        PyObject *owner;
-        if (buffer->whole >= 0) {
-            View *view = self->view + buffer->whole;
-            owner = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims,
-                                         view->shape, NULL, NULL, 0, NULL);
-            if (owner != NULL) {
-                Py_XSETREF(view->array, Py_NewRef(owner));
-            }
-        }
-        else {
-            npy_intp size = buffer->size;
-            owner = PyArray_SimpleNew(1, &size, NPY_UINT8);
-        }
-        if (owner == NULL) {
-            return 0;
-        }
-        Py_XSETREF(buffer->owner, owner);
-        self->base[at] = PyArray_BYTES(ARRAY(owner));
-    }
-    return 1;
-}
-
 static int
 run_all(Machine *self)
 {
@@ -732,38 +693,14 @@ run_all(Machine *self)
                 blas_product(&each->product, each->number, self->base);
             }
         }
-        else {
-            PyObject *done = PyObject_CallNoArgs(each->call);
-            if (done == NULL) {
-                return 0;
-            }
-            Py_DECREF(done);
+        else if (!run_kernel(self, &each->kernel)) {
+            return 0;
+        }
+        if (each->releases) {
+            release(self, each);
         }
     }
     return 1;
-}
-
-static PyObject *
-view_array(Machine *self, View *view)
-{
-    if (view->array == NULL) {
-        view->array = new_view(self, view);
-    }
-    return Py_XNewRef(view->array);
-}
-
-/* What belongs to one run is let go. */
-static void
-let_go(Machine *self)
-{
-    for (int at = 0; at < self->fleetings; at++) {
-        View *view = self->view + self->fleeting[at];
-        Py_CLEAR(view->array);
-        Py_CLEAR(self->buffer[view->buffer].owner);
-    }
-    for (int at = 0; at < self->leavings; at++) {
-        Py_CLEAR(self->buffer[self->leaving[at]].owner);
-    }
 }
 
 static PyObject *
