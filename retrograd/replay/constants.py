@@ -35,8 +35,7 @@ def with_constants(program: Program) -> Program:
         else:
             rest.append(each)
     read_later = {s.buffer for each in rest for s in _read(each) if s.buffer in fixed}
-    made = [s for each in done if not _is_filling(each) for s in each.results if s is not None]
-    made = [slot for slot in made if slot.buffer in read_later]
+    made = [s for each in done for s in each.results if s is not None and s.buffer in read_later]
     if not made:
         return program
     return _replaced(program, done, made)
@@ -47,7 +46,8 @@ def _replaced(program: Program, done: list[Instruction], made: list[Slot]) -> Pr
     part = replace(program, instructions=done, inputs=[], outputs=made)
     buffers: dict[Buffer, Buffer] = {}
     for slot, value in zip(made, PythonExecutor(part).run([]), strict=True):
-        if value.nbytes == slot.buffer.nbytes and value.flags.forc:
+        whole = value.nbytes == slot.buffer.nbytes and value.flags.forc
+        if whole and (value != value.reshape(-1)[:1]).any():  # else chains take it as a number
             buffers[slot.buffer] = replace(slot.buffer, kind="constant", value=value)
     slots: dict[Slot, Slot] = {}
 
@@ -84,11 +84,3 @@ def _is_pure(op: str) -> bool:
     if op in OPS:
         return OPS[op].elementwise
     return op.startswith(("xp.", "array.")) and op not in _UNFILLED
-
-
-def _is_filling(instruction: Instruction) -> bool:
-    """Whether an array gets one number: a chain that reads it takes the number instead."""
-    return instruction.op.rpartition(".")[2] in (
-        *("filled", "full", "full_like", "zeros", "zeros_like", "ones", "ones_like"),
-        *("copy", "array", "asarray"),
-    )

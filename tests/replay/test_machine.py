@@ -498,3 +498,17 @@ def test_shapes_that_take_a_copy():
     assert_same(
         *both(lambda a: [xp.reshape(xp.transpose(a, (2, 0, 1)), (6, 4)), a.T.ravel()], [values])
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_arrays_that_are_too_large_for_the_caches(build, dtype, skipped):
+    """They are stored past them: all elements, wherever the memory begins."""
+    values = np.random.default_rng(0).normal(size=(8 << 20) // np.dtype(dtype).itemsize + 77)
+    values = values.astype(dtype)[skipped:]
+
+    def step(a):
+        xp.copyto(a, xp.add(a, 1))
+        return [xp.multiply(a, 3), xp.maximum(a, 0)]
+
+    assert_same(*both(step, [values]))

@@ -9,6 +9,7 @@
 
 #define MOST_DIMS 8
 #define MOST_REGISTERS 1024
+#define MOST_LANES 16 /* of a vector */
 
 /* What an element in memory is; REAL is the type that a chain computes in. */
 enum { AS_REAL, AS_BOOL, AS_INT64, AS_INT32, AS_OTHER_REAL };
@@ -64,10 +65,11 @@ typedef struct {
 } Step;
 
 typedef struct {
-    int dims, registers, places, uniform_steps, steps, sums, constants;
+    int dims, registers, places, uniform_steps, steps, sums, constants; /* the first steps are uniform, and their registers */
     ptrdiff_t shape[MOST_DIMS], size;
     ptrdiff_t block;  /* elements of a register */
     ptrdiff_t totals; /* how many numbers the sums need */
+    int streams;      /* what it stores is too large for the caches */
     Place *place;
     Step *step;
     Sum *sum;

@@ -9,6 +9,22 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLLED _Pragma("GCC unroll 4")
+
+/* A vector to aligned memory, past the caches. */
+#ifdef HAS_BUILDS_FOR_X86
+#if VECTOR_BYTES == 64
+#define STREAM(to, vector) _mm512_stream_ps((float *)(to), (__m512)(vector))
+#elif VECTOR_BYTES == 32
+#define STREAM(to, vector) _mm256_stream_ps((float *)(to), (__m256)(vector))
+#else
+#define STREAM(to, vector) _mm_stream_ps((float *)(to), (__m128)(vector))
+#endif
+#define END_OF_STREAMS() _mm_sfence()
+#else
+#define STREAM(to, vector) (*(V *)(to) = (vector))
+#define END_OF_STREAMS() (void)0
+#endif
 
 #define REAL float
 #define OTHER_REAL double

@@ -145,6 +145,23 @@ NAMED(store_block)(const Chain *chain, const Place *place, char *base, ptrdiff_t
     });
 }
 
+/* Stores past the caches, for what is too large to be in them when it is read again: memory is not read before it is
+ * written. */
+INLINE void
+NAMED(stream_block)(REAL *to, const REAL *from, ptrdiff_t count)
+{
+    ptrdiff_t at = 0;
+    for (; at < count && (uintptr_t)(to + at) % sizeof(V) != 0; at++) {
+        to[at] = from[at];
+    }
+    for (; at + LANES <= count; at += LANES) {
+        STREAM(to + at, NAMED(load)(from + at));
+    }
+    for (; at < count; at++) {
+        to[at] = from[at];
+    }
+}
+
 /* ---- sums ----------------------------------------------------------------------------------------------------- */
 
 INLINE double
@@ -153,13 +170,19 @@ NAMED(sum_stretch)(const REAL *x, ptrdiff_t count, ptrdiff_t each)
     if (each == 0) {
         return (double)*x * (double)count;
     }
-    V sum = {0};
+    V sum = {0}, second = {0}, third = {0}, fourth = {0}; /* an addition need not wait for the one before */
     double total = 0;
     ptrdiff_t at = 0;
+    for (; at + 4 * LANES <= count; at += 4 * LANES) {
+        sum += NAMED(load)(x + at);
+        second += NAMED(load)(x + at + LANES);
+        third += NAMED(load)(x + at + 2 * LANES);
+        fourth += NAMED(load)(x + at + 3 * LANES);
+    }
     for (; at + LANES <= count; at += LANES) {
         sum += NAMED(load)(x + at);
     }
-    total = at ? NAMED(sum_lanes)(sum) : 0;
+    total = at ? NAMED(sum_lanes)((sum + second) + (third + fourth)) : 0;
     for (; at < count; at++) {
         total += (double)x[at];
     }
@@ -198,6 +221,7 @@ NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each,
 
 #define ONE(name)                                                         \
     case PRIMITIVE_##name:                                                \
+        UNROLLED                                                          \
         for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a) {   \
             NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a)));      \
         }                                                                 \
@@ -210,6 +234,7 @@ NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each,
         break;
 #define TWO(name)                                                                             \
     case PRIMITIVE_##name:                                                                    \
+        UNROLLED                                                                              \
         for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b) {          \
             NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a), NAMED(load)(b)));          \
         }                                                                                     \
@@ -223,6 +248,7 @@ NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each,
 
 #define THREE(name)                                                                                           \
     case PRIMITIVE_##name:                                                                                    \
+        UNROLLED                                                                                              \
         for (ptrdiff_t at = 0; at < length; at += LANES, a += step_a, b += step_b, c += step_c) {             \
             NAMED(store)(to + at, NAMED(do_##name)(NAMED(load)(a), NAMED(load)(b), NAMED(load)(c)));          \
         }                                                                                                     \
@@ -304,12 +330,19 @@ NAMED(compute)(const Step *step, REAL **registers, REAL *to, ptrdiff_t count, pt
 #undef TWO_BY_LIBM
 #undef THREE
 
+/* The memory of a register that is not uniform: behind one vector for each of those that are. */
+INLINE REAL *
+NAMED(register_of)(const Chain *chain, REAL *memory, int number)
+{
+    return memory + chain->uniform_steps * MOST_LANES + (number - chain->uniform_steps) * chain->block;
+}
+
 /* What has the same value everywhere is computed once, in all lanes of one vector. */
 static void
 NAMED(run_uniform)(const Chain *chain, char *const *bases, REAL **registers, REAL *memory)
 {
     for (const Step *step = chain->step; step < chain->step + chain->uniform_steps; step++) {
-        REAL *to = registers[step->to] = memory + step->to * chain->block;
+        REAL *to = registers[step->to] = memory + step->to * MOST_LANES;
         if (step->operation == LOAD) {
             const Place *place = chain->place + step->a;
             NAMED(store)(to, NAMED(all)(0));
@@ -342,7 +375,7 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
                 registers[step->to] = (REAL *)(base + place->offset) + start;
             }
             else {
-                registers[step->to] = memory + step->to * chain->block;
+                registers[step->to] = NAMED(register_of)(chain, memory, step->to);
                 NAMED(load_block)(chain, place, base, start, count, registers[step->to]);
             }
         }
@@ -355,13 +388,17 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
         }
         else if (step->direct && whole) {
             const Place *place = chain->place + step[1].b;
-            REAL *to = (REAL *)(bases[place->buffer] + place->offset) + start;
+            REAL *there = (REAL *)(bases[place->buffer] + place->offset) + start;
+            REAL *to = chain->streams ? NAMED(register_of)(chain, memory, step->to) : there;
             NAMED(compute)(step, registers, to, count, length);
+            if (chain->streams) {
+                NAMED(stream_block)(there, to, count);
+            }
             registers[step->to] = to;
             step++;
         }
         else {
-            REAL *to = memory + step->to * chain->block;
+            REAL *to = NAMED(register_of)(chain, memory, step->to);
             NAMED(compute)(step, registers, to, count, length);
             registers[step->to] = to;
         }
@@ -380,6 +417,9 @@ NAMED(run_chain)(const Chain *chain, char *const *bases, void *memory, double *t
     for (ptrdiff_t start = 0; start < chain->size; start += chain->block) {
         const ptrdiff_t left = chain->size - start;
         NAMED(run_block)(chain, bases, registers, memory, totals, start, left < chain->block ? left : chain->block);
+    }
+    if (chain->streams) {
+        END_OF_STREAMS();
     }
     for (const Sum *sum = chain->sum; sum < chain->sum + chain->sums; sum++) {
         REAL *to = (REAL *)(bases[sum->buffer] + sum->offset);

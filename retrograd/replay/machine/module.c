@@ -6,6 +6,7 @@
 #include "../../backend/kernels/sources.h"
 
 #define REGISTER_BYTES 24576 /* of all registers together: they stay in the first-level cache */
+#define STREAMED_BYTES (8 << 20) /* an array of so many is not in the caches when it is read again */
 #define ALIGNMENT 64
 
 static const MachineLoops *loops;
@@ -279,8 +280,9 @@ static int
 check_step(const Chain *chain, Step *step, int at, char *written)
 {
     const int uniform = at < chain->uniform_steps;
-    const int operation = step->operation;
-    if (operation >= OPERATIONS || step->to >= chain->registers) {
+    const int operation = step->operation, makes = operation <= PRIMITIVES || operation == CONSTANT; /* LOAD too */
+    if (operation >= OPERATIONS || step->to >= chain->registers
+        || (makes && (step->to < chain->uniform_steps) != uniform)) {
         return fail("a step has a bad operation or register");
     }
     if (operation == LOAD || operation == CONSTANT) {
@@ -380,7 +382,9 @@ read_chain(const Machine *self, PyObject *tuple, Instruction *made)
             return fail("a chain has a bad shape");
         }
     }
-    const ptrdiff_t fitting = REGISTER_BYTES / (chain->registers * (made->number ? 8 : 4)) / 64 * 64;
+    const int blocks = chain->registers > chain->uniform_steps ? chain->registers - chain->uniform_steps : 1;
+    const ptrdiff_t fitting = REGISTER_BYTES / (blocks * (made->number ? 8 : 4)) / 64 * 64;
+    chain->streams = chain->size >= STREAMED_BYTES / (made->number ? 8 : 4);
     chain->block = fitting < 64 ? 64 : fitting > 2048 ? 2048 : fitting;
     chain->place = zeros(chain->places, sizeof(Place));
     chain->sum = zeros(chain->sums, sizeof(Sum));
@@ -505,7 +509,8 @@ read_instructions(Machine *self, PyObject *list)
         if (released != NULL && !read_released(self, released, made)) {
             return 0;
         }
-        const ptrdiff_t bytes = made->chain.registers * made->chain.block * (made->number ? 8 : 4);
+        const ptrdiff_t bytes = (made->chain.uniform_steps * MOST_LANES + made->chain.registers * made->chain.block)
+                                * (made->number ? 8 : 4);
         registers = bytes > registers ? bytes : registers;
         totals = made->chain.totals > totals ? made->chain.totals : totals;
     }
