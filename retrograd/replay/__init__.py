@@ -42,7 +42,13 @@ class Replay:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for plan in self.plans:
-            result = plan.run(args, kwargs)
+            if not plan.lock.acquire(False):  # another thread runs it now, or an outer call
+                self.ordinary += 1
+                return self.step(*args, **kwargs)
+            try:
+                result = plan.run(args, kwargs)
+            finally:
+                plan.lock.release()
             if result is not MISS:
                 self.replayed += 1
                 return result

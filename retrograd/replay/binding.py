@@ -7,6 +7,7 @@ checks first, and answers `MISS` before anything is changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -121,6 +122,7 @@ class Plan:
         self.text = f"def run(args, kwargs):\n{body}\n"
         exec(compile(self.text, "<retrograd replay>", "exec"), self.names)
         self.run: Callable[[Any, Any], Any] = self.names["run"]
+        self.lock = Lock()  # its memory serves one call at a time
         del self.recorder, self._bound, self._anchors  # and with them the arrays of the recording
 
     def agrees(self, other: Plan) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import retrograd as torch
 from retrograd.backend import CPU, NAMED
 from retrograd.replay import recording
 from retrograd.replay.assembly import MachineExecutor
@@ -512,3 +513,27 @@ def test_arrays_that_are_too_large_for_the_caches(build, dtype, skipped):
         return [xp.multiply(a, 3), xp.maximum(a, 0)]
 
     assert_same(*both(step, [values]))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_threads_give_the_same_bits(axis):
+    """Parts are the same for any number of threads, and sums add them up in one order."""
+    values = np.random.default_rng(0).normal(size=(70_001, 7)).astype("float32")
+
+    def step(a):
+        return [xp.tanh(a), xp.sum(xp.multiply(a, a), axis=axis), xp.add(a, xp.sum(a, axis=axis)
+                if axis != 1 else 1.0)]  # fmt: skip
+
+    program = recorded(step, [values])
+    results = []
+    before = torch.get_num_threads()
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            results.append(MachineExecutor(program).run([values]))
+    finally:
+        torch.set_num_threads(before)
+    for several in results[1:]:
+        assert_same(results[0], several)
+    for one, other in zip(results[0], PythonExecutor(program).run([values]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)

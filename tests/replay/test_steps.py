@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -490,3 +491,49 @@ def test_guards():
     assert replays(x) == 1  # the plan takes what the tensor has
     model[0].weight.data = torch.randn(6, 5).t()
     assert replays(x) == 0
+
+
+def test_a_second_thread_runs_the_step_as_it_is_written():
+    """A plan's memory serves one call at a time; the machine lets other threads run meanwhile."""
+    x = torch.linspace(-1, 1, 200_000)
+
+    def step(scale):
+        value = x * scale
+        for _ in range(8):
+            value = torch.tanh(value) + x
+        return value.sum().item()
+
+    wrapped = torch.replay(step)
+    wanted = {scale: step(torch.tensor(scale)) for scale in (0.5, 2.0)}
+    for scale in (0.5, 2.0, 0.5):
+        wrapped(torch.tensor(scale))
+    found = []
+
+    def work(scale):
+        for _ in range(20):
+            found.append((scale, wrapped(torch.tensor(scale))))
+
+    threads = [threading.Thread(target=work, args=(scale,)) for scale in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40 and wrapped.replayed + wrapped.ordinary >= 40
+    for scale, value in found:
+        assert value == pytest.approx(wanted[scale], rel=1e-5, abs=1e-2)
+
+
+def test_a_plan_that_is_running_is_left_alone():
+    weight = torch.ones(3)
+
+    def step(x):
+        return (x * weight).sum().item()
+
+    wrapped = torch.replay(step)
+    for _ in range(3):
+        wrapped(torch.ones(3))
+    (plan,) = wrapped.plans
+    with plan.lock:
+        assert wrapped(torch.full((3,), 2.0)) == 6
+    assert (wrapped.replayed, wrapped.ordinary) == (1, 1)
+    assert wrapped(torch.full((3,), 2.0)) == 6 and wrapped.replayed == 2

@@ -68,7 +68,8 @@ typedef struct {
     int dims, registers, places, uniform_steps, steps, sums, constants; /* the first steps are uniform, and their registers */
     ptrdiff_t shape[MOST_DIMS], size;
     ptrdiff_t block;  /* elements of a register */
-    ptrdiff_t totals; /* how many numbers the sums need */
+    ptrdiff_t totals; /* how many numbers the sums of one part need */
+    ptrdiff_t parts;  /* the same for any number of threads, so that sums have the same bits */
     int streams;      /* what it stores is too large for the caches */
     Place *place;
     Step *step;
@@ -90,13 +91,16 @@ typedef struct {
     int adds;
 } Product;
 
-typedef void (*RunChain)(const Chain *chain, char *const *bases, void *registers, double *totals);
+typedef void (*RunPart)(const Chain *chain, char *const *bases, void *registers, double *totals, ptrdiff_t start,
+                        ptrdiff_t stop);
+typedef void (*EndSums)(const Chain *chain, char *const *bases, const double *totals, ptrdiff_t parts);
 typedef void (*RunProduct)(const Product *product, char *const *bases);
 
 /* One build; the loops come in pairs, of float and of double. */
 typedef struct {
     const char *name;
-    RunChain chain[2];
+    RunPart part[2];
+    EndSums end_sums[2];
     RunProduct small_product[2];
 } MachineLoops;
 

@@ -61,6 +61,7 @@
 
 const MachineLoops BUILD = {
     .name = BUILD_NAME,
-    .chain = {run_chain_of_floats, run_chain_of_doubles},
+    .part = {run_part_of_floats, run_part_of_doubles},
+    .end_sums = {end_sums_of_floats, end_sums_of_doubles},
     .small_product = {small_product_of_floats, small_product_of_doubles},
 };

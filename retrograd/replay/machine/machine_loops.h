@@ -405,26 +405,37 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
     }
 }
 
+/* The elements from `start` to `stop`; what they add to the sums goes to `totals`. */
 static void
-NAMED(run_chain)(const Chain *chain, char *const *bases, void *memory, double *totals)
+NAMED(run_part)(const Chain *chain, char *const *bases, void *memory, double *totals, ptrdiff_t start, ptrdiff_t stop)
 {
     REAL *registers[MOST_REGISTERS];
     registers[0] = memory; /* what primitives with fewer operands read nothing of */
     memset(totals, 0, (size_t)chain->totals * sizeof *totals);
-    if (chain->size > 0) {
+    if (start < stop) {
         NAMED(run_uniform)(chain, bases, registers, memory);
     }
-    for (ptrdiff_t start = 0; start < chain->size; start += chain->block) {
-        const ptrdiff_t left = chain->size - start;
+    for (; start < stop; start += chain->block) {
+        const ptrdiff_t left = stop - start;
         NAMED(run_block)(chain, bases, registers, memory, totals, start, left < chain->block ? left : chain->block);
     }
     if (chain->streams) {
         END_OF_STREAMS();
     }
+}
+
+/* The sums, of what all parts have added to them. */
+static void
+NAMED(end_sums)(const Chain *chain, char *const *bases, const double *totals, ptrdiff_t parts)
+{
     for (const Sum *sum = chain->sum; sum < chain->sum + chain->sums; sum++) {
         REAL *to = (REAL *)(bases[sum->buffer] + sum->offset);
-        for (ptrdiff_t at = 0; at < sum->count; at++) {
-            to[at] = (REAL)(totals[sum->first + at] * sum->scale);
+        for (ptrdiff_t at = sum->first; at < sum->first + sum->count; at++) {
+            double total = totals[at];
+            for (ptrdiff_t part = 1; part < parts; part++) {
+                total += totals[part * chain->totals + at];
+            }
+            *to++ = (REAL)(total * sum->scale);
         }
     }
 }

@@ -4,12 +4,17 @@
 
 #include "../../backend/kernels/builds.h"
 #include "../../backend/kernels/sources.h"
+#include "../../backend/kernels/threads.h"
 
 #define REGISTER_BYTES 24576 /* of all registers together: they stay in the first-level cache */
+#define PART 65536               /* elements that a thread does at once */
+#define MOST_PART_TOTALS 65536   /* numbers that all parts of a chain add up into */
+#define LONG_WORK 32768          /* operations: from here on other Python threads may run meanwhile */
 #define STREAMED_BYTES (8 << 20) /* an array of so many is not in the caches when it is read again */
 #define ALIGNMENT 64
 
 static const MachineLoops *loops;
+static const ThreadPool *pool;
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -406,6 +411,10 @@ read_chain(const Machine *self, PyObject *tuple, Instruction *made)
     for (int at = 0; at < chain->constants; at++) {
         chain->constant[at] = PyFloat_AsDouble(PyList_GET_ITEM(constants, at));
     }
+    chain->parts = (chain->size + PART - 1) / PART;
+    if (chain->parts < 1 || chain->totals > MOST_PART_TOTALS / chain->parts) {
+        chain->parts = 1;
+    }
     return !PyErr_Occurred() && read_steps(chain, steps);
 }
 
@@ -512,7 +521,14 @@ read_instructions(Machine *self, PyObject *list)
         const ptrdiff_t bytes = (made->chain.uniform_steps * MOST_LANES + made->chain.registers * made->chain.block)
                                 * (made->number ? 8 : 4);
         registers = bytes > registers ? bytes : registers;
-        totals = made->chain.totals > totals ? made->chain.totals : totals;
+        const ptrdiff_t added = made->chain.totals * made->chain.parts;
+        totals = added > totals ? added : totals;
+        made->register_bytes = bytes;
+        made->is_long = made->what == RUN_CHAIN
+                            ? (double)made->chain.size * made->chain.steps >= LONG_WORK
+                            : (double)made->product.batch * (double)made->product.rows * (double)made->product.columns
+                                      * (double)made->product.inner
+                                  >= LONG_WORK;
     }
     self->registers = zeros(registers + ALIGNMENT, 1);
     self->totals = zeros(totals, sizeof(double));
@@ -681,22 +697,83 @@ bind_inputs(Machine *self, PyObject *const *given, Py_ssize_t count)
     return 1;
 }
 
+/* A chain in threads: each has registers of its own. */
+typedef struct {
+    const Machine *machine;
+    const Instruction *instruction;
+    int failed; /* no memory for registers */
+} Work;
+
+static char *
+aligned(void *memory)
+{
+    char *start = memory;
+    return start + (ALIGNMENT - (uintptr_t)start % ALIGNMENT) % ALIGNMENT;
+}
+
+static void
+run_parts(void *context, npy_intp start, npy_intp stop)
+{
+    Work *work = context;
+    const Instruction *made = work->instruction;
+    const Chain *chain = &made->chain;
+    void *registers = malloc((size_t)made->register_bytes + ALIGNMENT);
+    if (registers == NULL) {
+        __atomic_store_n(&work->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (npy_intp part = start; part < stop; part++) {
+        const npy_intp end = part + 1 == chain->parts ? chain->size : (part + 1) * PART;
+        loops->part[made->number](chain, work->machine->base, aligned(registers),
+                                  work->machine->totals + part * chain->totals, part * PART, end);
+    }
+    free(registers);
+}
+
+static void
+run_chain(const Machine *self, const Instruction *made)
+{
+    const Chain *chain = &made->chain;
+    Work work = {.machine = self, .instruction = made};
+    if (chain->parts > 1 && pool != NULL && pool->count() > 1) {
+        in_threads(pool, run_parts, &work, chain->parts, 1);
+    }
+    else {
+        work.failed = 1;
+    }
+    for (ptrdiff_t part = 0; work.failed && part < chain->parts; part++) {
+        const ptrdiff_t end = part + 1 == chain->parts ? chain->size : (part + 1) * PART;
+        loops->part[made->number](chain, self->base, aligned(self->registers), self->totals + part * chain->totals,
+                                  part * PART, end);
+    }
+    loops->end_sums[made->number](chain, self->base, self->totals, chain->parts);
+}
+
+/* Touches no object of Python: long ones run while other threads do. */
+static void
+run_loops(const Machine *self, const Instruction *made)
+{
+    PyThreadState *released = made->is_long ? PyEval_SaveThread() : NULL;
+    if (made->what == RUN_CHAIN) {
+        run_chain(self, made);
+    }
+    else if (made->small) {
+        loops->small_product[made->number](&made->product, self->base);
+    }
+    else {
+        blas_product(&made->product, made->number, self->base);
+    }
+    if (released != NULL) {
+        PyEval_RestoreThread(released);
+    }
+}
+
 static int
 run_all(Machine *self)
 {
-    char *registers = self->registers;
-    registers += (ALIGNMENT - (uintptr_t)registers % ALIGNMENT) % ALIGNMENT;
     for (const Instruction *each = self->instruction; each < self->instruction + self->instructions; each++) {
-        if (each->what == RUN_CHAIN) {
-            loops->chain[each->number](&each->chain, self->base, registers, self->totals);
-        }
-        else if (each->what == RUN_PRODUCT) {
-            if (each->small) {
-                loops->small_product[each->number](&each->product, self->base);
-            }
-            else {
-                blas_product(&each->product, each->number, self->base);
-            }
+        if (each->what != RUN_KERNEL) {
+            run_loops(self, each);
         }
         else if (!run_kernel(self, &each->kernel)) {
             return 0;
@@ -816,6 +893,7 @@ PyInit__machine(void)
     import_array();
     usable_builds(builds);
     loops = builds[0];
+    pool = find_thread_pool();
     PyObject *module = PyType_Ready(&MachineType) < 0 ? NULL : with_sources(PyModule_Create(&definition));
     PyObject *numbers = module == NULL ? NULL : operation_numbers();
     if (numbers == NULL || PyModule_AddObjectRef(module, "OPERATIONS", numbers) < 0

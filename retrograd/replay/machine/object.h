@@ -51,7 +51,8 @@ typedef struct {
 enum { RUN_CHAIN, RUN_PRODUCT, RUN_KERNEL };
 
 typedef struct {
-    int what, number, small;
+    int what, number, small, is_long;
+    ptrdiff_t register_bytes; /* of a chain */
     Chain chain;
     Product product;
     Kernel kernel;
