@@ -31,9 +31,9 @@ def chain_text(chain: Chain, needed: set[int]) -> tuple[Any, ...] | None:
             kind = 1 if slot.dtype == dtypes.B8 else 0 if slot.dtype == REALS[chain.number] else 4
             place = (slot.buffer.index, slot.offset, spread(slot, chain.shape), kind)
             wanted.append((after, ("STORE", (register, place))))
-    for register, slot, strides, scale in chain.sums:
+    for register, slot, strides, scale, kind in chain.sums:
         if slot.buffer.index in needed:
-            entry = (slot.buffer.index, slot.offset, strides, math.prod(slot.shape), scale)
+            entry = (slot.buffer.index, slot.offset, strides, math.prod(slot.shape), scale, kind)
             wanted.append((len(chain.steps), ("SUM", (register, entry))))
     if not wanted:
         return None

@@ -135,7 +135,7 @@ class Chain(Group):
     known: dict[tuple[str, tuple[Any, ...]], Register] = field(default_factory=dict)
     held: dict[Key, Register] = field(default_factory=dict)  # what is in memory, or will be
     stored: dict[Key, tuple[Register, Slot, int]] = field(default_factory=dict)  # and after which
-    sums: list[tuple[Register, Slot, Strides, float]] = field(default_factory=list)
+    sums: list[tuple[Register, Slot, Strides, float, int]] = field(default_factory=list)
     filled: dict[int, Any] = field(default_factory=dict)  # buffers of one number everywhere
 
     def value(

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from retrograd.backend import CPU
+from retrograd.backend.cpu_rows import COMPILED
 from retrograd.ops.registry import OPS
 from retrograd.replay.chains import (
     REALS,
@@ -33,6 +34,7 @@ from retrograd.replay.program import Instruction, Program, Slot
 from retrograd.replay.unfolding import unfolded
 
 _LOOK_BACK = 24  # groups that an instruction may move over
+_SHORT = 2048  # elements: up to here chains take less than a call and its arrays
 _MOST_STEPS = 1000  # of a chain: more of them might need more registers than there are
 _IDENTITIES = {"array.copy", "expand", "xp.broadcast_to", "xp.asarray", "xp.array"}
 _IDENTITIES |= {"contiguous", "xp.ascontiguousarray"}
@@ -44,6 +46,7 @@ _FUNCTIONS = set(
 )
 _SUMS = {"_sum_all", "sum", "xp.sum_all", "xp.sum", "array.sum", "xp.sum_to", "sum_to_size"}
 _SUMS |= {"_mean_all", "mean"}
+_EXTREMES = {"xp.max": 1, "array.max": 1, "amax": 1, "xp.min": 2, "array.min": 2, "amin": 2}
 _PRODUCTS = {"mm", "bmm", "xp.matmul2d", "xp.matmul", "array.__matmul__", "mv"}
 
 
@@ -70,7 +73,7 @@ class Fusing:
         if self._native(instruction):
             return
         before, groups = len(self.groups), [group.copied() for group in self.groups[-_LOOK_BACK:]]
-        steps = unfolded(instruction, self.program)
+        steps = None if _is_compiled(instruction) else unfolded(instruction, self.program)
         if steps is not None and all([self._native(step) for step in steps]):
             return
         del self.groups[before:]  # as if nothing had been tried
@@ -189,7 +192,8 @@ class Fusing:
 
     def _sum(self, instruction: Instruction) -> bool:
         source, target = instruction.operands[:1], instruction.results[:1]
-        if instruction.op not in _SUMS or instruction.target is not None:
+        kind = _EXTREMES.get(instruction.op, 0)
+        if not (kind or instruction.op in _SUMS) or instruction.target is not None:
             return False
         if not isinstance(source[0], Slot) or not target or target[0] is None:
             return False
@@ -212,12 +216,12 @@ class Fusing:
         )
         count = math.prod(slot.shape[a] for a in axes)
         mean = "mean" in instruction.op
-        if mean and not count:
+        if (mean or kind) and not count:
             return False
         scale = 1.0 / count if mean else 1.0
 
         def put(chain: Chain) -> None:
-            chain.sums.append((chain.load(slot), result, strides, scale))
+            chain.sums.append((chain.load(slot), result, strides, scale, kind))
             chain.writes.append((region_of(result), None))
 
         chain = Chain(shape=slot.shape, number=REALS.index(slot.dtype), filled=self.filled)
@@ -264,6 +268,12 @@ class Fusing:
             return False
         self.groups.append(group)
         return True
+
+
+def _is_compiled(instruction: Instruction) -> bool:
+    """Whether a compiled kernel does it, in fewer passes over the memory than chains would."""
+    sizes = [math.prod(slot.shape) for slot in slots_in([*_operands(instruction)])]
+    return instruction.op in COMPILED and max(sizes, default=0) > _SHORT
 
 
 def _blas(matrix: tuple[int, ...], rows: int, columns: int, result: bool = False) -> bool:

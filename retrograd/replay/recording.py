@@ -336,6 +336,7 @@ class Tape:
 
     def note(self, op: str, args: tuple[Any, ...], keywords: dict[str, Any], found: Any) -> Any:
         """Write a call down that was done, and give its result out as recorded arrays."""
+        args, keywords = _with_named_out(op, args, keywords)
         written = target_of(op, args, keywords, found)
         if _is_number(op, args) and isinstance(found, ndarray):
             return Recorded(found, self.fixed(found))
@@ -370,6 +371,17 @@ class Tape:
         site: Any = user_site(2)
         made = Instruction(op, operands, keywords, results, target, site if site[0] else None)
         self.instructions.append(made)
+
+
+def _with_named_out(
+    op: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """``exp(x, out)`` as ``exp(x, out=out)``: what is written is seen by its name."""
+    function = getattr(CPU.xp._library, op[3:], None) if op.startswith("xp.") else None
+    count = function.nin if isinstance(function, CPU.xp._library.ufunc) else len(args)
+    return (
+        (args[:count], {"out": args[count], **keywords}) if len(args) > count else (args, keywords)
+    )
 
 
 def _slots(value: Any, tape: Tape) -> Any:

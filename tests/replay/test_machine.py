@@ -457,7 +457,8 @@ def test_bad_programs_are_refused():
         (1, (3,), [], [], [], [(numbers["LOAD"], 0, 0, 0, 0)], 0, 1),
         (1, (3,), [], [], [1.0], [(numbers["CONSTANT"], 5, 0, 0, 0)], 1, 1),
         (1, (3,), [], [], [], [(999, 0, 0, 0, 0)], 0, 1),
-        (1, (3,), [], [(0, 16, (1,), 3, 1.0)], [], [], 0, 1),
+        (1, (3,), [], [(0, 16, (1,), 3, 1.0, 0)], [], [], 0, 1),
+        (1, (3,), [], [(0, 0, (0,), 1, 1.0, 3)], [], [], 0, 1),
         (1, (3,), [], [], [], [], 0, 4000),
         (2, (3,), [], [], [], [], 0, 1),
     ):
@@ -537,3 +538,50 @@ def test_threads_give_the_same_bits(axis):
         assert_same(results[0], several)
     for one, other in zip(results[0], PythonExecutor(program).run([values]), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1,), (7, 10), (3, 1, 40), (300, 5), (2, 70_000)])
+def test_extremes_at_the_end_of_a_chain(build, shape, dtype):
+    """Along any dimension, with NumPy's nans; zeros may have either sign, as there."""
+    values = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    unclear = values.copy()
+    unclear.reshape(-1)[values.size // 2] = np.nan
+    unclear.reshape(-1)[0] = -np.inf
+
+    def step(a):
+        found = []
+        for axis in (None, *range(a.ndim)):
+            found += [xp.max(xp.add(a, 1), axis=axis), xp.min(a, axis=axis, keepdims=True)]
+        return found
+
+    for each in (values, unclear, np.full(shape, -np.inf, dtype)):
+        for wanted, made in zip(*both(step, [each]), strict=True):
+            assert made.dtype == wanted.dtype and made.shape == wanted.shape
+            np.testing.assert_array_equal(made, wanted)
+
+
+def test_short_softmax_is_chains():
+    """A result that is written to a given place, by place in the call, is not lost."""
+    values = np.random.default_rng(0).normal(size=(32, 10)) * 30
+
+    def step(a):
+        found = RECORDING.raw.log_softmax(a, 1)
+        return [
+            found,
+            RECORDING.raw.softmax(a, 1),
+            RECORDING.raw._log_softmax_gradient(a, found, 1),
+        ]
+
+    expected, found = both(step, [values])
+    for wanted, made in zip(expected, found, strict=True):
+        np.testing.assert_allclose(made, wanted, rtol=1e-12, atol=1e-13)
+
+    def placed(a):
+        out = xp.multiply(a, 2)
+        xp.exp(out, out)
+        return [out]
+
+    assert "out" in recorded(placed, [values]).instructions[-1].keywords
+    (wanted, _), (made, _) = (x[:2] for x in both(placed, [values]))
+    np.testing.assert_allclose(made, wanted, rtol=1e-12)

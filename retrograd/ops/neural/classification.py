@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend.cpu_rows import compiled_first
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
 from retrograd.ops.neural.loss_reduction import MEAN, NONE, SUM, legacy_reduction, reduction_code
@@ -195,6 +196,8 @@ def _declare(name: str, node_name: str) -> None:
         input=lambda m, g: m.zeros_like(g),
         node_name=f"{node_name}BackwardBackward0",
     )(gradient)
+    compiled_first(name, "nll_loss", short=True)
+    compiled_first(f"{name}_gradient", "nll_loss_gradient", short=True)
 
 
 _declare("_nll_loss", "NllLoss")

@@ -24,9 +24,12 @@ typedef struct {
     ptrdiff_t strides[MOST_DIMS]; /* bytes; 0 where it is broadcast */
 } Place;
 
-/* A sum at the end of a chain: `strides` of the totals, in elements, 0 along what is summed. */
+/* What a chain makes of many elements. */
+enum { AS_SUM, AS_MAXIMUM, AS_MINIMUM, REDUCTIONS };
+
+/* A sum at the end of a chain, or an extreme: `strides` of the totals, in elements, 0 along what is summed. */
 typedef struct {
-    int buffer, all;
+    int buffer, all, kind;
     ptrdiff_t offset, first, count; /* of the result in bytes; of the totals in elements */
     ptrdiff_t strides[MOST_DIMS];
     double scale;

@@ -189,32 +189,85 @@ NAMED(sum_stretch)(const REAL *x, ptrdiff_t count, ptrdiff_t each)
     return total;
 }
 
+/* The larger of two, or the smaller; a nan of either. */
+INLINE double
+NAMED(extreme)(double x, double y, int kind)
+{
+    return x != x || (kind == AS_MAXIMUM ? x > y : x < y) ? x : y;
+}
+
+INLINE double
+NAMED(extreme_of_stretch)(const REAL *x, ptrdiff_t count, ptrdiff_t each, int kind)
+{
+    V found = NAMED(all)(*x);
+    REAL lanes[LANES];
+    ptrdiff_t at = 0;
+    for (; each && at + LANES <= count; at += LANES) {
+        const V next = NAMED(load)(x + at);
+        found = kind == AS_MAXIMUM ? NAMED(do_maximum)(next, found) : NAMED(do_minimum)(next, found);
+    }
+    NAMED(store)(lanes, found);
+    double extreme = (double)lanes[0];
+    for (ptrdiff_t lane = 1; lane < LANES; lane++) {
+        extreme = NAMED(extreme)((double)lanes[lane], extreme, kind);
+    }
+    for (; each && at < count; at++) {
+        extreme = NAMED(extreme)((double)x[at], extreme, kind);
+    }
+    return extreme;
+}
+
+/* Adds a stretch to totals that lie `step` apart; 0: to one. */
+INLINE void
+NAMED(add_stretch)(double *to, ptrdiff_t step, const REAL *x, ptrdiff_t each, ptrdiff_t run, int kind)
+{
+    if (kind != AS_SUM && step == 0) {
+        *to = NAMED(extreme)(NAMED(extreme_of_stretch)(x, run, each, kind), *to, kind);
+    }
+    else if (kind != AS_SUM) {
+        for (ptrdiff_t k = 0; k < run; k++) {
+            to[k * step] = NAMED(extreme)((double)x[k * each], to[k * step], kind);
+        }
+    }
+    else if (step == 0) {
+        *to += NAMED(sum_stretch)(x, run, each);
+    }
+    else if (step == 1 && each == 1) {
+        for (ptrdiff_t k = 0; k < run; k++) {
+            to[k] += (double)x[k];
+        }
+    }
+    else {
+        for (ptrdiff_t k = 0; k < run; k++) {
+            to[k * step] += (double)x[k * each];
+        }
+    }
+}
+
 static void
 NAMED(add_up)(const Chain *chain, const Sum *sum, const REAL *x, ptrdiff_t each, ptrdiff_t start, ptrdiff_t count,
               double *totals)
 {
     double *total = totals + sum->first;
     if (sum->all) {
-        *total += NAMED(sum_stretch)(x, count, each);
+        NAMED(add_stretch)(total, 0, x, each, count, sum->kind);
         return;
     }
     const ptrdiff_t step = sum->strides[chain->dims - 1];
-    FOR_STRETCHES(chain, start, count, sum->strides, {
-        double *to = total + where;
-        if (step == 0) {
-            *to += NAMED(sum_stretch)(x + at * each, run, each);
+    FOR_STRETCHES(chain, start, count, sum->strides,
+                  NAMED(add_stretch)(total + where, step, x + at * each, each, run, sum->kind));
+}
+
+/* What totals begin with. */
+static void
+NAMED(begin_sums)(const Chain *chain, double *totals)
+{
+    memset(totals, 0, (size_t)chain->totals * sizeof *totals);
+    for (const Sum *sum = chain->sum; sum < chain->sum + chain->sums; sum++) {
+        for (ptrdiff_t at = 0; sum->kind != AS_SUM && at < sum->count; at++) {
+            totals[sum->first + at] = sum->kind == AS_MAXIMUM ? -INFINITY : INFINITY;
         }
-        else if (step == 1 && each == 1) {
-            for (ptrdiff_t k = 0; k < run; k++) {
-                to[k] += (double)x[at + k];
-            }
-        }
-        else {
-            for (ptrdiff_t k = 0; k < run; k++) {
-                to[k * step] += (double)x[(at + k) * each];
-            }
-        }
-    });
+    }
 }
 
 /* ---- chains --------------------------------------------------------------------------------------------------- */
@@ -411,7 +464,7 @@ NAMED(run_part)(const Chain *chain, char *const *bases, void *memory, double *to
 {
     REAL *registers[MOST_REGISTERS];
     registers[0] = memory; /* what primitives with fewer operands read nothing of */
-    memset(totals, 0, (size_t)chain->totals * sizeof *totals);
+    NAMED(begin_sums)(chain, totals);
     if (start < stop) {
         NAMED(run_uniform)(chain, bases, registers, memory);
     }
@@ -433,7 +486,8 @@ NAMED(end_sums)(const Chain *chain, char *const *bases, const double *totals, pt
         for (ptrdiff_t at = sum->first; at < sum->first + sum->count; at++) {
             double total = totals[at];
             for (ptrdiff_t part = 1; part < parts; part++) {
-                total += totals[part * chain->totals + at];
+                const double next = totals[part * chain->totals + at];
+                total = sum->kind == AS_SUM ? total + next : NAMED(extreme)(next, total, sum->kind);
             }
             *to++ = (REAL)(total * sum->scale);
         }

@@ -244,13 +244,13 @@ read_place(const Machine *self, const Chain *chain, int number, PyObject *tuple,
     return 1;
 }
 
-/* (buffer, offset, strides of the totals, how many, scale) */
+/* (buffer, offset, strides of the totals, how many, scale, kind) */
 static int
 read_sum(const Machine *self, Chain *chain, int number, PyObject *tuple, Sum *sum)
 {
     PyObject *strides;
     int dims;
-    if (!PyArg_ParseTuple(tuple, "inOnd", &sum->buffer, &sum->offset, &strides, &sum->count, &sum->scale)
+    if (!PyArg_ParseTuple(tuple, "inOndi", &sum->buffer, &sum->offset, &strides, &sum->count, &sum->scale, &sum->kind)
         || !read_sizes(strides, sum->strides, MOST_DIMS, &dims)) {
         return 0;
     }
@@ -264,7 +264,7 @@ read_sum(const Machine *self, Chain *chain, int number, PyObject *tuple, Sum *su
         last += chain->shape[dim] == 0 ? 0 : (chain->shape[dim] - 1) * sum->strides[dim];
         sum->all &= sum->strides[dim] == 0;
     }
-    if (dims != chain->dims || sum->count < 0 || (chain->size > 0 && last >= sum->count)) {
+    if (dims != chain->dims || sum->count < 0 || sum->kind < 0 || sum->kind >= REDUCTIONS || (chain->size > 0 && last >= sum->count)) {
         return fail("a sum does not fit its chain");
     }
     sum->first = chain->totals;

@@ -24,6 +24,7 @@ extern PyMethodDef sum_methods[], channel_methods[], index_methods[]; /* sums.c,
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
 extern PyMethodDef attention_methods[];                               /* attention.c */
 extern PyMethodDef product_methods[];                                 /* products.c */
+extern PyMethodDef loss_methods[];                                    /* losses.c */
 
 /* 0 for an array of float32, 1 of float64, -1 for anything else. */
 static inline int

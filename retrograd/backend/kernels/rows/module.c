@@ -427,7 +427,7 @@ PyInit__rows(void)
         && (!find_short_sum() || PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
             || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0
             || PyModule_AddFunctions(module, attention_methods) < 0
-            || PyModule_AddFunctions(module, product_methods) < 0)) {
+            || PyModule_AddFunctions(module, product_methods) < 0 || PyModule_AddFunctions(module, loss_methods) < 0)) {
         Py_CLEAR(module);
     }
     return module;
