@@ -100,10 +100,12 @@ call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keyword
 {
     Caller *caller = (Caller *)self;
     if (core_ready && !core_calls_python && (caller->plan != NULL || prepare(caller) == 0)) {
-        Call this = {.plan = caller->plan, .is_dual = is_unusual()};
-        if (this.plan->form != FORM_GENERAL && (!this.is_dual || (caller->writer == NULL && is_dual_call(this.plan)))
+        Call this = {.plan = caller->plan};
+        const int is_rare = is_unusual(), is_batched = is_rare && caller->writer == NULL && is_batched_call(this.plan);
+        this.is_dual = is_rare && !is_batched && caller->writer == NULL && is_dual_call(this.plan);
+        if (this.plan->form != FORM_GENERAL && (!is_rare || is_batched || this.is_dual)
             && bind_arguments(&this, arguments, PyVectorcall_NARGS(flags), keywords)) {
-            PyObject *result = run(caller, &this);
+            PyObject *result = is_batched ? call_batched(&this) : run(caller, &this);
             if (result != NULL || (PyErr_Occurred() && !this.kernel_failed)
                 || (this.kernel_failed && !PyErr_ExceptionMatches(PyExc_Exception))) {
                 return result;

@@ -51,6 +51,7 @@ typedef struct {
     int output_count, keyword_count;
     int is_view, loud, any_dtype, saves_input, has_rules, is_elementwise;
     int nondifferentiable; /* a bit for each output */
+    int lines_up; /* under `vmap`, examples of all operands are lined up; -1: not so; 0: not known yet */
     Parameter parameters[MOST_PARAMETERS];
     int alias_count;
     struct {
@@ -89,6 +90,9 @@ int visit_plan(const CallPlan *plan, visitproc visit, void *argument);
 int bind_arguments(Call *call, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords);
 int read_operands(Call *call);
 int is_usual_tensor(const Call *call, PyObject *tensor);
+int is_usual_view(const Call *call, PyObject *tensor, PyObject *view, PyObject *cell);
+int is_usual_dtype(const Call *call, int index, PyArray_Descr *dtype);
+int is_usual_stranger(Takes takes, PyObject *value);
 void release_operands(Call *call);
 
 /* kernel.c: the result of the op's kernel; NULL with an error set, or without one where the call is Python's. */
@@ -157,6 +161,12 @@ PyObject *call_in_place(Call *call, PyObject *writer);   /* inplace.c */
 int is_dual_call(const CallPlan *plan);
 PyObject *with_tangent(const Call *call, PyObject *tensor);
 
+/* batched.c: whether a call may be one under the only `vmap`; its result, NULL without an error set where it is Python's;
+ * the tensor whose version cell is that of a value, borrowed: NULL where it is no tensor of the library's own classes. */
+int is_batched_call(const CallPlan *plan);
+PyObject *call_batched(Call *call);
+PyObject *owner_of_cell(PyObject *value);
+
 /* inplace.c: writes an array of the same shape into a target; counts a write to a tensor, at the user's line. */
 int write_array(PyObject *target, PyObject *source);
 int count_write_here(PyObject *target, PyObject *writer);
@@ -165,7 +175,7 @@ int count_write_here(PyObject *target, PyObject *writer);
 PyObject *call_dispatch(const Call *call);
 
 extern const Part short_choices_part, short_arithmetic_part, short_sums_part;
-extern const Part dual_part, caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
+extern const Part batched_part, dual_part, caller_part, kernel_part, record_part, short_kernels_part, short_rows_part,
     composites_part;
 
 #endif

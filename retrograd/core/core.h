@@ -96,6 +96,15 @@ typedef struct {
         restricted, retain_graph, root_nodes, roots;
 } CallSlots;
 
+/* A slot of a class by name, and where its place is kept. */
+typedef struct {
+    const char *name;
+    Py_ssize_t *offset;
+} Slot;
+
+/* module.c: finds the places of slots, up to an empty entry; -1 with an error set. */
+int find_slots(PyTypeObject *type, const Slot *slots);
+
 extern TensorSlots in_tensor;
 extern MetaSlots in_meta;
 extern CellSlots in_cell;

@@ -9,7 +9,7 @@
 
 static const Part *const parts[] = {
     &detach_part, &short_choices_part, &modes_part, &writes_part, &brackets_part, &shapes_part, &short_sums_part,
-    &site_part,          &caller_part,     &dual_part,      &kernel_part,
+    &site_part,          &caller_part,     &dual_part, &batched_part,      &kernel_part,
     &record_part,        &short_kernels_part, &short_rows_part, &short_arithmetic_part, &composites_part,
     &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &reuse_part, &layers_part,
     &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part, &guards_part, &leaving_part,
@@ -95,11 +95,6 @@ make_names(void)
 
 /* ---- slots -------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *name;
-    Py_ssize_t *offset;
-} Slot;
-
 static const Slot tensor_slots[] = {
     {"_array", &in_tensor.array},
     {"_cell", &in_tensor.cell},
@@ -183,7 +178,7 @@ static const Slot call_slots[] = {
     {NULL, NULL},
 };
 
-static int
+int
 find_slots(PyTypeObject *type, const Slot *slots)
 {
     if (!PyType_Check(type)) {

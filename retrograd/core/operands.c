@@ -92,7 +92,7 @@ needs_no_renewal(const Call *call, PyObject *tensor, PyObject *base)
 }
 
 /* Brings a view's flag up to date, as `views.refresh` does; 0 where its history must be renewed. */
-static int
+int
 is_usual_view(const Call *call, PyObject *tensor, PyObject *view, PyObject *cell)
 {
     PyObject *base = SLOT(view, in_view.base), *own = SLOT(view, in_view.own);
@@ -127,7 +127,7 @@ is_usual_tensor(const Call *call, PyObject *tensor)
 }
 
 /* Whether a dtype may stand beside that of the first operand. */
-static int
+int
 is_usual_dtype(const Call *call, int index, PyArray_Descr *dtype)
 {
     if (index == 0) {
@@ -140,7 +140,7 @@ is_usual_dtype(const Call *call, int index, PyArray_Descr *dtype)
     return !call->plan->alike[index] && (dtype == objects.I64 || dtype == objects.B8);
 }
 
-static int
+int
 is_usual_stranger(Takes takes, PyObject *value)
 {
     if (value == Py_None) {

@@ -167,8 +167,9 @@ static void
 save_input(PyObject *saved, int start, PyObject *value)
 {
     PyObject *version = objects.zero;
-    if (value != Py_None && is_tensor(value)) {
-        PyObject *cell = SLOT(value, in_tensor.cell);
+    PyObject *owner = value == Py_None ? NULL : owner_of_cell(value);
+    if (owner != NULL) {
+        PyObject *cell = SLOT(owner, in_tensor.cell);
         if (cell != NULL && Py_TYPE(cell) == objects.VersionCell) {
             version = SLOT(cell, in_cell.version);
         }

@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from retrograd.engine.state import STATE, TRANSFORMS, count_unusual
+from retrograd import core
+from retrograd.engine.state import GIL, STATE, TRANSFORMS, count_unusual
 from retrograd.engine.views import bump, refresh
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.calling.plan import CallPlan
@@ -34,7 +35,7 @@ from retrograd.ops.calling.recording import (
 )
 from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.making.arguments import size_argument
-from retrograd.ops.registry import Op
+from retrograd.ops.registry import OPS, Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
 
 # ------------------------------------------------------------------------------- running vmaps
@@ -431,12 +432,42 @@ def batched(
     own = len(LEVELS.stack) if level == 1 else 0
     count_unusual(-own)
     try:
+        if len(tensors) > 1 and not op.elementwise:
+            call.args = _with_shared(op.plan, args, level)
         results = batching.rule_for(op)(call)
     except Exception as error:
         raise call.failure(error) from None
     finally:
         count_unusual(own)
     return [rewrap(result, 0, level) for result in results]
+
+
+def _with_shared(plan: CallPlan, args: tuple[object, ...], level: int) -> tuple[object, ...]:
+    """The arguments, those without the batch that are the same for all examples, if not all are.
+
+    A weight that is differentiated inside of `vmap` is such: it was expanded. Then one product
+    with it does for all examples.
+    """
+    batched_places = shared_places = 0
+    values: list[Any] = list(args)
+    for place in plan.tensor_places:
+        value = values[place]
+        if type(value) is BatchedTensor and value._level == level:
+            physical, dim = value._physical, value._batch_dim
+            batched_places += 1
+            array = physical._array
+            if array.strides[dim] == 0 and array.shape[dim] > 1:
+                shared_places += 1
+                values[place] = (physical, dim)
+    if not 0 < shared_places < batched_places:
+        return args
+    from retrograd.ops.registry import RECORDED
+
+    for place in plan.tensor_places:
+        if type(values[place]) is tuple:
+            physical, dim = values[place]
+            values[place] = RECORDED.select(physical, dim, 0)
+    return tuple(values)
 
 
 def batched_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
@@ -484,6 +515,26 @@ def batched_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
     return outputs[0]
 
 
+def _recorded(op: Op, args: tuple[object, ...], operands: list[Any], output: Tensor) -> None:
+    """Give a result of the outermost `vmap` its node: for the core, where it does not know how."""
+    node = record(op, args, operands, [output], None, 1)
+    if node is not None:
+        fill_outputs(op, node, [output])
+
+
+def _lines_up(op: Op) -> bool:
+    """Whether an op has the batching rule of elementwise ones."""
+    rules = _LATER or _rules()
+    return bool(rules.rule_for(op) is rules.elementwise.elementwise)
+
+
+def tell_core() -> None:
+    """Let the core run ops on batches, if there is one `vmap` call, and it is this thread's."""
+    if core.AVAILABLE and GIL:
+        alone = len(LEVELS.stack) == TRANSFORMS.active == 1
+        core.compiled("only_batch")(LEVELS.stack[0].size if alone else -1)
+
+
 _INPLACE = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
     "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
@@ -529,5 +580,9 @@ def change_geometry(tensor: Tensor, op: Op, options: tuple[object, ...], writer:
 TRANSFORMS.batched = batched
 TRANSFORMS.batched_inplace = batched_inplace
 TRANSFORMS.batched_shortcut = batched_shortcut
+if core.AVAILABLE:
+    core.compiled("use_batches")(
+        BatchedTensor, batched, batched_shortcut, _recorded, _lines_up, OPS["view"].function
+    )
 
 __all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap"]

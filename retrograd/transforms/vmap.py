@@ -12,7 +12,7 @@ from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.random import get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
-from retrograd.transforms.batched import LEVELS, Level, batch, unwrap
+from retrograd.transforms.batched import LEVELS, Level, batch, tell_core, unwrap
 from retrograd.transforms.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 
 Dims = object  # an int, None, or a tree of them
@@ -32,11 +32,13 @@ def vmap_level(
     level.direct, level.directions = direct, directions
     stack.append(level)
     count_transform(1, dual=False)
+    tell_core()
     try:
         yield level.number
     finally:
         stack.pop()
         count_transform(-1, dual=False)
+        tell_core()
 
 
 def vmap(
