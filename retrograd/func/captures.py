@@ -6,12 +6,16 @@ To write them is forbidden: they would keep a history that ends in the transform
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING
 
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
+
+if TYPE_CHECKING:
+    from retrograd.nn.module import Module
 
 _DEPTH = 4  # a function in a function, and a list that it knows
 _ITEMS = 100  # of a list or dictionary
@@ -53,38 +57,53 @@ class Capture:
 
 def captured_by(func: Callable[..., object]) -> list[Capture]:
     """The tensors that a function can reach by names: in its closure, in lists, in modules."""
-    seen: set[int] = set()
-    return [Capture(x) for x in _tensors(func, _DEPTH, seen) if not x.is_inference()]
+    found: dict[int, Tensor] = {}
+    _collect(func, _DEPTH, found)
+    return [Capture(x) for x in found.values() if not x.is_inference()]
 
 
-def _tensors(value: object, depth: int, seen: set[int]) -> Iterator[Tensor]:
-    if id(value) in seen:
-        return
+def _collect(value: object, depth: int, found: dict[int, Tensor]) -> None:
+    """Put the tensors that a value leads to into a dictionary, by their ids."""
     if isinstance(value, Tensor):
-        seen.add(id(value))
-        yield value
+        found[id(value)] = value
     elif depth:
         for part in _parts(value):
-            yield from _tensors(part, depth - 1, seen)
+            _collect(part, depth - 1, found)
 
 
 def _parts(value: object) -> Iterable[object]:
     """What a function, container or module holds; nothing for any other object."""
-    from retrograd.nn.module import Module
-
     if isinstance(value, FunctionType):
         return _names(value)
-    if isinstance(value, MethodType):
-        return (value.__self__, value.__func__)
-    if isinstance(value, functools.partial):
-        return (value.func, *value.args, *value.keywords.values())
-    if isinstance(value, Module):
-        return [*value.parameters(), *value.buffers()]
     if isinstance(value, dict):
         return list(islice(value.values(), _ITEMS))
     if isinstance(value, (list, tuple)):
         return value[:_ITEMS]
+    if isinstance(value, (ModuleType, type)):
+        return ()
+    from retrograd.nn.module import Module
+
+    if isinstance(value, Module):
+        return _of_module(value)
+    if isinstance(value, MethodType):
+        return (value.__self__, value.__func__)
+    if isinstance(value, functools.partial):
+        return (value.func, *value.args, *value.keywords.values())
     return ()
+
+
+def _of_module(module: Module) -> list[Tensor | None]:
+    """The parameters and buffers of a module and of those below it; None where one is not set."""
+    found: list[Tensor | None] = []
+    parts, seen = [module], {module}
+    for part in parts:  # it grows meanwhile
+        found += part._parameters.values()
+        found += part._buffers.values()
+        for inner in part._modules.values():
+            if inner is not None and inner not in seen:
+                seen.add(inner)
+                parts.append(inner)
+    return found
 
 
 def _names(func: FunctionType) -> list[object]:

@@ -37,6 +37,7 @@ from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.registry import OPS, Op
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, meta_of
+from retrograd.transforms.trees import LEAVES
 
 # ------------------------------------------------------------------------------- running vmaps
 
@@ -577,6 +578,7 @@ def change_geometry(tensor: Tensor, op: Op, options: tuple[object, ...], writer:
     return tensor
 
 
+LEAVES.add(BatchedTensor)
 TRANSFORMS.batched = batched
 TRANSFORMS.batched_inplace = batched_inplace
 TRANSFORMS.batched_shortcut = batched_shortcut

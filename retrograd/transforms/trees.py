@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from retrograd.return_types import NamedResult
+from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
 
 
@@ -61,6 +62,8 @@ class _Named:
 LEAF = TreeSpec(None, None, [])
 _SEQUENCES: tuple[type, ...] = (tuple, list)
 _DICTIONARIES: tuple[type, ...] = (dict, OrderedDict)
+LEAVES: set[type] = {Tensor}
+"""Classes that are leaves for sure; of others `_node_of` finds out."""
 REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
 """Classes of programs that are nodes of trees: how they are taken apart and put together."""
 
@@ -88,17 +91,25 @@ def _node_of(value: Any) -> tuple[type, Any, list[Any]] | None:
 
 def flatten(tree: object) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree in order, and its shape."""
-    node = _node_of(tree)
-    if node is None:
-        return [tree], LEAF
-    kind, context, children = node
     leaves: list[Any] = []
+    return leaves, _taken_apart(tree, leaves)
+
+
+def _taken_apart(tree: object, leaves: list[Any]) -> TreeSpec:
+    """The shape of a tree, whose leaves go to the end of a list."""
+    node = None if type(tree) in LEAVES else _node_of(tree)
+    if node is None:
+        leaves.append(tree)
+        return LEAF
+    kind, context, children = node
     specs: list[TreeSpec] = []
     for child in children:
-        found, spec = flatten(child)
-        leaves += found
-        specs.append(spec)
-    return leaves, TreeSpec(kind, context, specs)
+        if type(child) in LEAVES:  # most are: a call for each would cost more than all the rest
+            leaves.append(child)
+            specs.append(LEAF)
+        else:
+            specs.append(_taken_apart(child, leaves))
+    return TreeSpec(kind, context, specs)
 
 
 def unflatten(leaves: Iterable[object], spec: TreeSpec) -> Any:
@@ -110,7 +121,7 @@ def _built(leaves: Iterator[object], spec: TreeSpec) -> Any:
     kind, context = spec.kind, spec.context
     if kind is None:
         return next(leaves)
-    children = [_built(leaves, child) for child in spec.children]
+    children = [next(leaves) if child is LEAF else _built(leaves, child) for child in spec.children]
     if kind in _DICTIONARIES:
         return kind(zip(context, children, strict=True))
     if kind is defaultdict:
@@ -126,6 +137,8 @@ def _built(leaves: Iterator[object], spec: TreeSpec) -> Any:
 
 def tree_map(function: Callable[[Any], Any], tree: object) -> Any:
     """The tree with every leaf replaced by ``function(leaf)``."""
+    if type(tree) in LEAVES:
+        return function(tree)
     leaves, spec = flatten(tree)
     return unflatten([function(leaf) for leaf in leaves], spec)
 

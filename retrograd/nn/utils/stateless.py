@@ -80,15 +80,35 @@ def swapped(
 
 def _all_tensors(module: Module) -> dict[str, Tensor]:
     """Parameters and buffers under all their names, also where two names mean one tensor."""
-    found: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    found.update(module.named_buffers(remove_duplicate=False))
-    return found
+    parameters: dict[str, Tensor | None] = {}
+    buffers: dict[str, Tensor | None] = {}
+    _name_tensors(module, "", parameters, buffers)
+    named = {**parameters, **buffers}
+    return {name: tensor for name, tensor in named.items() if tensor is not None}
+
+
+def _name_tensors(
+    module: Module,
+    prefix: str,
+    parameters: dict[str, Tensor | None],
+    buffers: dict[str, Tensor | None],
+) -> None:
+    for name, parameter in module._parameters.items():
+        parameters[prefix + name] = parameter
+    for name, buffer in module._buffers.items():
+        buffers[prefix + name] = buffer
+    for name, inner in module._modules.items():
+        if inner is not None:
+            _name_tensors(inner, f"{prefix}{name}.", parameters, buffers)
 
 
 def _with_tied(module: Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The given tensors, each also under the names that are tied to its own."""
+    named = _all_tensors(module)
+    if len({id(tensor) for tensor in named.values()}) == len(named):
+        return tensors
     by_tensor: dict[Tensor, list[str]] = {}
-    for name, tensor in _all_tensors(module).items():
+    for name, tensor in named.items():
         by_tensor.setdefault(tensor, []).append(name)
     wanted = dict(tensors)
     for names in by_tensor.values():
@@ -152,10 +172,14 @@ def _owner(module: Module, path: str) -> Module:
     found = module
     walked = ""
     for part in path.split(".") if path else ():
+        walked = f"{walked}.{part}" if walked else part
+        inner = found._modules.get(part)
+        if inner is not None:
+            found = inner
+            continue
         if not hasattr(found, part):
             raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
         found = getattr(found, part)
-        walked = f"{walked}.{part}" if walked else part
         if not isinstance(found, Module):
             raise TypeError(f"submodule `{walked}`: {found} is not an instance of torch.nn.Module")
     return found
