@@ -234,8 +234,42 @@ short_mm(const Call *call)
     return product(call->arrays[0], call->arrays[1]);
 }
 
-/* Up to here a new array is faster than one that is written in place. */
+/* Up to here a call of NumPy's takes longer than the additions. */
 #define SMALL_PRODUCT 2048
+
+#define ADD_ROW(type)                                                         \
+    do {                                                                      \
+        type *to = PyArray_DATA(ARRAY(matrix));                               \
+        const type *from = PyArray_DATA(ARRAY(row));                          \
+        for (npy_intp place = 0; place < rows * columns; place += columns) {  \
+            for (npy_intp column = 0; column < columns; column++) {           \
+                to[place + column] += from[column];                           \
+            }                                                                 \
+        }                                                                     \
+    } while (0)
+
+/* Adds a row to every row of a new matrix; whether it was a case for that. */
+static int
+add_row(PyObject *matrix, PyObject *row)
+{
+    const int layout = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    if (!PyArray_CheckExact(row) || PyArray_NDIM(ARRAY(matrix)) != 2 || PyArray_NDIM(ARRAY(row)) != 1
+        || PyArray_DESCR(ARRAY(row)) != PyArray_DESCR(ARRAY(matrix)) || !PyArray_CHKFLAGS(ARRAY(matrix), layout)
+        || !PyArray_CHKFLAGS(ARRAY(row), layout) || PyArray_DIM(ARRAY(row), 0) != PyArray_DIM(ARRAY(matrix), 1)) {
+        return 0;
+    }
+    const npy_intp rows = PyArray_DIM(ARRAY(matrix), 0), columns = PyArray_DIM(ARRAY(matrix), 1);
+    if (PyArray_DESCR(ARRAY(row)) == objects.F32) {
+        ADD_ROW(npy_float32);
+    }
+    else if (PyArray_DESCR(ARRAY(row)) == objects.F64) {
+        ADD_ROW(npy_float64);
+    }
+    else {
+        return 0;
+    }
+    return 1;
+}
 
 /* addmm(input, mat1, mat2, *, beta, alpha) */
 static PyObject *
@@ -249,6 +283,9 @@ short_addmm(const Call *call)
         return NULL;
     }
     const int small = PyArray_SIZE(ARRAY(made)) < SMALL_PRODUCT;
+    if (small && add_row(made, call->arrays[0])) {
+        return made;
+    }
     PyObject *result = call_pair(small ? addition : add_in_place, made, call->arrays[0]);
     if (result != NULL && !small) {
         Py_SETREF(result, Py_NewRef(made));

@@ -143,10 +143,17 @@ class Generator:
         >>> state.shape, state.dtype
         ((5056,), dtype('uint8'))
         """
+        return self.shared_state().copy()
+
+    def shared_state(self) -> npt.NDArray[np.uint8]:
+        """The state as `get_state_array` gives it, in memory that nobody may write.
+
+        For those who come back to it later: as long as nothing is drawn they all share one array.
+        """
         with self.lock:
             known = self._known_state()
             if known is not None:
-                return known.copy()
+                return known
             state = np.zeros(STATE_SIZE, np.uint8)
             record = state.view(_STATE)
             record["seed"] = self._seed
@@ -158,8 +165,9 @@ class Generator:
                 record["normal"], record["has_normal"] = self.cached_normal, 1
             if self._float_normal is not None:
                 record["f"], record["has_f"] = self._float_normal, 1
+            state.flags.writeable = False
             self._known = (*self._position(), state)
-            return state.copy()
+            return state
 
     def _position(self) -> tuple[Any, ...]:
         """What draws from the block change; other draws forget the known state."""
@@ -183,7 +191,7 @@ class Generator:
             )
         with self.lock:
             known = self._known_state()
-            if known is not None and known.tobytes() == state.tobytes():
+            if known is not None and (known is state or known.tobytes() == state.tobytes()):
                 return self  # where it stands
         record = state.reshape(-1).view(_STATE)[0]
         position, unused = int(record["next"]), int(record["left"]) - 1

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from retrograd.random import generator as streams
 from retrograd.tensor import Tensor, wrap
 from retrograd.tensor.size import CPU, Device, device
@@ -117,11 +115,11 @@ def fork_rng(
     if not enabled:
         yield
         return
-    before = default_generator.get_state_array()
+    before = default_generator.shared_state()
     try:
         yield
     finally:
-        default_generator.set_state_array(np.asarray(before))
+        default_generator.set_state_array(before)
 
 
 def thread_safe_generator() -> Generator | None:

@@ -21,8 +21,9 @@ def standard_basis(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterato
         for tensor, size in zip(tensors, sizes, strict=True):
             array = np.zeros((count, size), tensor._array.dtype)
             first, last = max(start, before), min(start + count, before + size)
-            ones = np.arange(first, last)
-            array[ones - start, ones - before] = 1
+            if first < last:  # a diagonal: every (size + 1)th element in the order of memory
+                corner = (first - start) * size + first - before
+                array.reshape(-1)[corner :: size + 1][: last - first] = 1
             chunk.append(wrap(array.reshape((count, *tensor._array.shape))))
             before += size
         yield chunk
