@@ -271,7 +271,7 @@ NAMED(plan_correlation)(const Correlation *work, Plan *plan)
     NAMED(Part) part = {.work = *work};
     NAMED(measure)(&part);
     plan->way = NAMED(is_depthwise)(work) ? BY_ROWS : NAMED(prefers_lanes)(&part) ? BY_LANES : BY_PLACES;
-    NAMED(cut_into_parts)(work, plan);
+    NAMED(cut_into_parts)(work, plan, 0);
     plan->skips = plan->way == BY_LANES && !plan->direct && work->channels >= FEW_CHANNELS
                   && NAMED(are_finite)(work->weight, work->groups * work->weight_group);
     plan->items = work->groups * plan->parts * plan->blocks;
@@ -308,17 +308,23 @@ NAMED(correlate)(const Correlation *work, const Plan *plan, ptrdiff_t start, ptr
         sums = NAMED(allocate)(plan->way == BY_LANES ? part.places * plan->samples * widest : 1);
         done = sums == NULL ? -1 : 0;
     }
-    ptrdiff_t now = -1;
+    ptrdiff_t now = -1, now_group = -1;
     for (ptrdiff_t item = start; done == 0 && item < stop; item++) {
         const ptrdiff_t group = item / plan->blocks / plan->parts, first = item % plan->blocks * plan->samples;
         const ptrdiff_t samples = SMALLER(plan->samples, work->samples - first);
         const REAL *weights = (const REAL *)plan->scratch + group * plan->scratch_group;
-        const Correlation own = NAMED(of_group)(work, group, 0, work->channels);
         if (item / plan->blocks % plan->parts != now) {
             now = item / plan->blocks % plan->parts;
-            NAMED(begin_part)(&part, &own, plan, now);
+            NAMED(begin_part)(&part, work, plan, now);
+            if (plan->way == BY_LANES) {
+                NAMED(fill_classes)(&part, plan->samples, plan->skips);
+            }
+            now_group = -1;
         }
-        NAMED(set_group)(&part, &own);
+        if (group != now_group) {
+            NAMED(set_group)(&part, work, group);
+            now_group = group;
+        }
         NAMED(read_source)(&part, plan, first, samples);
         switch (plan->way) {
         case BY_LANES: NAMED(correlate_lanes)(&part, samples, weights, sums); break;

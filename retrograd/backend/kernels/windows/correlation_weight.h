@@ -13,25 +13,24 @@ NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t samples, REAL *to)
 {
     const Axis *axes = part->work.axes;
     const ptrdiff_t all = NAMED(vectors_for)(part->work.outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
-    const ptrdiff_t plane = axes[0].result * axes[1].result * axes[2].result, width = axes[2].count;
+    const ptrdiff_t plane = axes[0].result * axes[1].result * axes[2].result;
+    const ptrdiff_t width = axes[1].count * axes[2].count; /* rows of a slice follow each other */
     ptrdiff_t first = 0;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t lanes = NAMED(block_size)(all, blocks, block) * LANES;
         const ptrdiff_t used = SMALLER(lanes, part->work.outputs - first);
-        for (ptrdiff_t sample = 0; sample < samples; sample++) {
-            for (ptrdiff_t z = 0; z < axes[0].count; z++) {
-                for (ptrdiff_t y = 0; y < axes[1].count; y++, to += width * lanes) {
-                    const REAL *from = NAMED(result_row)(part, sample, first, z, y);
-                    NAMED(transpose)(to, lanes, from, plane, used, width);
-                    for (ptrdiff_t x = 0; used < lanes && x < width; x++) {
-                        memset(to + x * lanes + used, 0, (lanes - used) * sizeof(REAL));
-                    }
-                }
+        for (ptrdiff_t slice = 0; slice < samples * axes[0].count; slice++, to += width * lanes) {
+            const REAL *from = NAMED(result_row)(part, slice / axes[0].count, first, slice % axes[0].count, 0);
+            NAMED(transpose)(to, lanes, from, plane, used, width);
+            for (ptrdiff_t x = 0; used < lanes && x < width; x++) {
+                memset(to + x * lanes + used, 0, (lanes - used) * sizeof(REAL));
             }
         }
         first += lanes;
     }
 }
+
+#define TAPS_TOGETHER 192 /* whose sums stay in the cache until all places are done */
 
 /* totals[block][channel, tap][lane] += ... */
 static void
@@ -42,11 +41,14 @@ NAMED(add_by_lanes)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *fact
     const ptrdiff_t places = part->places * samples;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t vectors = NAMED(block_size)(all, blocks, block), lanes = vectors * LANES;
-        for (ptrdiff_t place = 0; place < places; place += LONG_SUM) {
-            for (ptrdiff_t tap = 0; tap < part->length; tap += MOST_ROWS) {
-                NAMED(lanes)((int)SMALLER(MOST_ROWS, part->length - tap), (int)vectors, part->source, in_order,
-                             part->tap_places + tap, part->out_places + place, SMALLER(LONG_SUM, places - place),
-                             factors + place * lanes, totals + tap * lanes, 1);
+        for (ptrdiff_t taps = 0; taps < part->length; taps += TAPS_TOGETHER) {
+            const ptrdiff_t stop = SMALLER(taps + TAPS_TOGETHER, part->length);
+            for (ptrdiff_t place = 0; place < places; place += LONG_SUM) {
+                for (ptrdiff_t tap = taps; tap < stop; tap += MOST_ROWS) {
+                    NAMED(lanes)((int)SMALLER(MOST_ROWS, stop - tap), (int)vectors, part->source, in_order,
+                                 part->tap_places + tap, part->out_places + place, SMALLER(LONG_SUM, places - place),
+                                 factors + place * lanes, totals + tap * lanes, 1);
+                }
             }
         }
         factors += places * lanes;
@@ -266,7 +268,7 @@ NAMED(plan_weight)(const Correlation *work, Plan *plan)
     const ptrdiff_t width = work->axes[2].count;
     const int by_lanes = 5 * work->outputs * NAMED(vectors_for)(width) > 4 * width * NAMED(vectors_for)(work->outputs);
     plan->way = NAMED(is_depthwise)(work) ? BY_ROWS : by_lanes ? BY_LANES : BY_PLACES;
-    NAMED(cut_into_parts)(work, plan);
+    NAMED(cut_into_parts)(work, plan, plan->way == BY_LANES ? NAMED(vectors_for)(work->outputs) * LANES : 0);
     plan->skips = 0;
     plan->items = work->groups * work->channels;
     plan->scratch = NULL;

@@ -125,26 +125,29 @@ NAMED(is_direct)(const Axis *axis)
     return axis->step == 1 && axis->slots == 1 && axis->slot_start[0] == 0 && axis->length == axis->source;
 }
 
-/* Cuts along the first axis with several outputs, or into blocks of a few samples. */
+/* Cuts along the first axis with several outputs, or into blocks of a few samples. `beside`: how many elements of other
+ * scratch there are for each place. */
 static void
-NAMED(cut_into_parts)(const Correlation *work, Plan *plan)
+NAMED(cut_into_parts)(const Correlation *work, Plan *plan, ptrdiff_t beside)
 {
     NAMED(Part) whole = {.work = *work};
     NAMED(measure)(&whole);
-    const ptrdiff_t room = SCRATCH_BYTES / (ptrdiff_t)sizeof(REAL);
+    const ptrdiff_t room = SCRATCH_BYTES / (ptrdiff_t)sizeof(REAL), each = whole.sample + whole.places * beside;
     plan->axis = work->axes[0].count > 1 ? 0 : work->axes[1].count > 1 ? 1 : 2;
     const Axis *axis = &work->axes[plan->axis];
     plan->outputs = axis->count;
     plan->samples = 1;
     plan->direct = NAMED(is_direct)(&work->axes[0]) && NAMED(is_direct)(&work->axes[1])
-                   && NAMED(is_direct)(&work->axes[2]) && (plan->way != BY_LANES || whole.sample <= room);
-    if (whole.sample > room && !plan->direct) {
-        const ptrdiff_t fitting = room / (whole.sample / axis->length) - NAMED(largest_shift)(axis);
+                   && NAMED(is_direct)(&work->axes[2]) && (plan->way != BY_LANES || each <= room);
+    if (each > room && !plan->direct) {
+        const ptrdiff_t line = whole.sample / axis->length, line_beside = whole.places / axis->count * beside;
+        const ptrdiff_t fitting = (room - line * NAMED(largest_shift)(axis)) / (line + line_beside);
         plan->outputs = LARGER(1, SMALLER(fitting, axis->count));
+        plan->outputs = NAMED(blocks)(axis->count, NAMED(blocks)(axis->count, plan->outputs)); /* nearly equal parts */
     }
     else if (whole.places < MANY_OUTPUTS) {
         const ptrdiff_t wanted = (MANY_OUTPUTS + whole.places - 1) / whole.places;
-        plan->samples = LARGER(1, SMALLER(SMALLER(wanted, room / whole.sample), work->samples));
+        plan->samples = LARGER(1, SMALLER(SMALLER(wanted, room / each), work->samples));
     }
     plan->parts = NAMED(blocks)(axis->count, plan->outputs);
     plan->blocks = NAMED(blocks)(work->samples, plan->samples);
@@ -258,12 +261,15 @@ NAMED(fill_classes)(NAMED(Part) *part, ptrdiff_t samples, int skips)
         const NAMED(Stretch) z = along[0].of[index / along[2].count / along[1].count];
         const ptrdiff_t outputs = (z.stop - z.first) * (y.stop - y.first) * (x.stop - x.first);
         part->classes[index] = (NAMED(Class)){z, y, x, to, outputs};
-        for (ptrdiff_t number = 0; number < outputs * samples; number++) {
-            const ptrdiff_t width = x.stop - x.first, height = y.stop - y.first;
-            const ptrdiff_t sample = number / outputs, place = number % outputs;
-            const ptrdiff_t deep = z.first + place / width / height, high = y.first + place / width % height;
-            *to++ = (int32_t)(((sample * axes[0].count + deep) * axes[1].count + high) * axes[2].count + x.first
-                              + place % width);
+        for (ptrdiff_t sample = 0; sample < samples; sample++) {
+            for (ptrdiff_t deep = z.first; deep < z.stop; deep++) {
+                for (ptrdiff_t high = y.first; high < y.stop; high++) {
+                    const ptrdiff_t row = ((sample * axes[0].count + deep) * axes[1].count + high) * axes[2].count;
+                    for (ptrdiff_t wide = x.first; wide < x.stop; wide++) {
+                        *to++ = (int32_t)(row + wide);
+                    }
+                }
+            }
         }
     }
 }
@@ -294,12 +300,13 @@ NAMED(allocate_part)(NAMED(Part) *part, const Correlation *work, const Plan *pla
 
 /* Lets the tables serve another group. */
 static void
-NAMED(set_group)(NAMED(Part) *part, const Correlation *work)
+NAMED(set_group)(NAMED(Part) *part, const Correlation *work, ptrdiff_t group)
 {
-    part->work.source = work->source;
-    part->work.result = work->result;
-    part->work.weight = work->weight;
-    part->work.bias = work->bias;
+    const Correlation own = NAMED(of_group)(work, group, 0, work->channels);
+    part->work.source = own.source;
+    part->work.result = own.result;
+    part->work.weight = own.weight;
+    part->work.bias = own.bias;
 }
 
 /* Makes it part number `index` of the correlation of one group: the tables follow from the lengths of its axes. */
@@ -314,7 +321,6 @@ NAMED(begin_part)(NAMED(Part) *part, const Correlation *work, const Plan *plan, 
     NAMED(fill_taps)(part);
     if (plan->way == BY_LANES) {
         NAMED(fill_outputs)(part, plan->samples);
-        NAMED(fill_classes)(part, plan->samples, plan->skips);
     }
 }
 
@@ -361,19 +367,39 @@ NAMED(inside_of)(const Axis *axis, ptrdiff_t slot)
     return (NAMED(Inside)){start, before, LARGER(before, SMALLER(axis->length, fitting))};
 }
 
+/* One row of a slot with its zeros. `over`: as many lanes as a vector has may be written after it. */
 INLINE void
-NAMED(copy_row)(REAL *restrict to, const REAL *restrict from, NAMED(Inside) inside, ptrdiff_t step, ptrdiff_t length)
+NAMED(copy_row)(REAL *restrict to, const REAL *restrict from, NAMED(Inside) inside, ptrdiff_t step, ptrdiff_t length,
+                int over)
 {
+#if VECTOR_BYTES == 64
+    for (ptrdiff_t x = 0; step <= 2 && x < length; x += LANES) {
+        const REAL *at = from + inside.start + x * step;
+        const ptrdiff_t first = (inside.before - x) * step, stop = (inside.stop - 1 - x) * step + 1;
+        V items = NAMED(load_between)(at, first, stop);
+        if (step == 2) {
+            items = NAMED(even_lanes)(items, NAMED(load_between)(at + LANES, first - LANES, stop - LANES));
+        }
+        if (over || length - x >= LANES) {
+            NAMED(store)(to + x, items);
+        }
+        else {
+            NAMED(store_some)(to + x, items, length - x);
+        }
+    }
+    if (step <= 2) {
+        return;
+    }
+#endif
+    (void)over;
     for (ptrdiff_t x = 0; x < inside.before; x++) {
         to[x] = 0;
     }
     if (step == 1) {
         NAMED(copy_run)(to + inside.before, from + inside.start + inside.before, inside.stop - inside.before);
     }
-    else {
-        for (ptrdiff_t x = inside.before; x < inside.stop; x++) {
-            to[x] = from[inside.start + x * step];
-        }
+    for (ptrdiff_t x = inside.before; step != 1 && x < inside.stop; x++) {
+        to[x] = from[inside.start + x * step];
     }
     for (ptrdiff_t x = inside.stop; x < length; x++) {
         to[x] = 0;
@@ -387,16 +413,29 @@ NAMED(copy_slot)(const NAMED(Part) *part, REAL *restrict to, const REAL *from, N
 {
     const Axis *d = &part->work.axes[0], *h = &part->work.axes[1], *w = &part->work.axes[2];
     for (ptrdiff_t z = 0; z < d->length; z++, to += part->slice) {
-        if (z < deep.before || z >= deep.stop) {
-            memset(to, 0, part->slice * sizeof(REAL));
-            continue;
-        }
         const REAL *plane = from + (deep.start + z * d->step) * h->source * w->source;
-        memset(to, 0, high.before * part->row * sizeof(REAL));
-        for (ptrdiff_t y = high.before; y < high.stop; y++) {
-            NAMED(copy_row)(to + y * part->row, plane + (high.start + y * h->step) * w->source, wide, w->step, part->row);
+        const int outside = z < deep.before || z >= deep.stop;
+        const ptrdiff_t first = outside ? h->length : high.before, stop = outside ? h->length : high.stop;
+        if (first > 0) {
+            memset(to, 0, first * part->row * sizeof(REAL));
         }
-        memset(to + high.stop * part->row, 0, (h->length - high.stop) * part->row * sizeof(REAL));
+        for (ptrdiff_t y = first; y < stop; y++) {
+            const REAL *row = plane + (high.start + y * h->step) * w->source;
+            const ptrdiff_t rest = (d->length - 1 - z) * part->slice + (h->length - 1 - y) * part->row;
+            const int over = rest >= LANES; /* what follows in the slot is written later */
+            if (w->step == 1) {
+                NAMED(copy_row)(to + y * part->row, row, wide, 1, part->row, over);
+            }
+            else if (w->step == 2) {
+                NAMED(copy_row)(to + y * part->row, row, wide, 2, part->row, over);
+            }
+            else {
+                NAMED(copy_row)(to + y * part->row, row, wide, w->step, part->row, over);
+            }
+        }
+        if (stop < h->length) {
+            memset(to + stop * part->row, 0, (h->length - stop) * part->row * sizeof(REAL));
+        }
     }
 }
 
@@ -406,7 +445,7 @@ static void
 NAMED(read_source)(NAMED(Part) *part, const Plan *plan, ptrdiff_t first, ptrdiff_t samples)
 {
     const Axis *d = &part->work.axes[0], *h = &part->work.axes[1], *w = &part->work.axes[2];
-    const ptrdiff_t plane = d->source * h->source * w->source, channels = part->work.channels;
+    const ptrdiff_t plane = d->source * h->source * w->source, slots = d->slots * h->slots * w->slots;
     const ptrdiff_t apart = part->work.source_channels * plane, after = (part->work.samples - first - samples) * apart;
     const REAL *from = (const REAL *)part->work.source + first * apart;
     part->first = first;
@@ -416,16 +455,15 @@ NAMED(read_source)(NAMED(Part) *part, const Plan *plan, ptrdiff_t first, ptrdiff
         part->source = from;
         return;
     }
-    REAL *to = part->scratch;
-    for (ptrdiff_t sample = 0; sample < samples; sample++, from += apart) {
-        for (ptrdiff_t channel = 0; channel < channels; channel++) {
-            for (ptrdiff_t a = 0; a < d->slots; a++) {
-                for (ptrdiff_t b = 0; b < h->slots; b++) {
-                    for (ptrdiff_t c = 0; c < w->slots; c++, to += part->slot) {
-                        NAMED(copy_slot)(part, to, from + channel * plane, NAMED(inside_of)(d, a),
-                                         NAMED(inside_of)(h, b), NAMED(inside_of)(w, c));
-                    }
-                }
+    for (ptrdiff_t slot = 0; slot < slots; slot++) {
+        const NAMED(Inside) deep = NAMED(inside_of)(d, slot / w->slots / h->slots);
+        const NAMED(Inside) high = NAMED(inside_of)(h, slot / w->slots % h->slots);
+        const NAMED(Inside) wide = NAMED(inside_of)(w, slot % w->slots);
+        for (ptrdiff_t sample = 0; sample < samples; sample++) {
+            REAL *to = part->scratch + sample * part->sample + slot * part->slot;
+            const REAL *channel = from + sample * apart;
+            for (ptrdiff_t next = 0; next < part->work.channels; next++, to += part->channel, channel += plane) {
+                NAMED(copy_slot)(part, to, channel, deep, high, wide);
             }
         }
     }

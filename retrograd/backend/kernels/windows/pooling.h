@@ -76,49 +76,6 @@ NAMED(search)(const Pooling *work, ptrdiff_t z, ptrdiff_t y, ptrdiff_t x, const 
     NAMED(largest)(work, window, window.height, window.width, work->dilation[2], block, best, where);
 }
 
-/* Every second lane of two vectors. */
-INLINE V
-NAMED(even_lanes)(V a, V b)
-{
-#if !defined(__clang__) && __GNUC__ < 12
-    V found;
-    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-        found[lane] = 2 * lane < LANES ? a[2 * lane] : b[2 * lane - LANES];
-    }
-    return found;
-#elif VECTOR_BYTES / REAL_BYTES == 16
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-#elif VECTOR_BYTES / REAL_BYTES == 8
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-#elif VECTOR_BYTES / REAL_BYTES == 4
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
-#else
-    return __builtin_shufflevector(a, b, 0, 2);
-#endif
-}
-
-/* `count` elements, `step` apart; what is in the lanes after them does not matter. */
-INLINE V
-NAMED(load_apart)(const REAL *from, const ptrdiff_t step, ptrdiff_t count)
-{
-    if (step == 1) {
-        return count >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, count, 0);
-    }
-    if (step == 2) {
-        const ptrdiff_t last = 2 * count - 1; /* the element after the last one may be outside */
-        if (last >= 2 * LANES - 1) {
-            return NAMED(even_lanes)(NAMED(load)(from), NAMED(load_some)(from + LANES, LANES - 1, 0));
-        }
-        const V first = last >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, last, 0);
-        return NAMED(even_lanes)(first, last > LANES ? NAMED(load_some)(from + LANES, last - LANES, 0) : (V){0});
-    }
-    V found = {0};
-    for (ptrdiff_t lane = 0; lane < SMALLER(count, LANES); lane++) {
-        found[lane] = from[lane * step];
-    }
-    return found;
-}
-
 /* Windows x .. x + count of a row, all whole: lanes are windows. */
 INLINE void
 NAMED(largest_of_lanes)(const Pooling *work, const ptrdiff_t step, ptrdiff_t z, ptrdiff_t y, ptrdiff_t x, ptrdiff_t count,

@@ -10,6 +10,63 @@
 #endif
 #define MOST_ROWS 6
 
+/* ---- lanes of several vectors ------------------------------------------------------------------------------------- */
+
+/* Every second lane of two vectors. */
+INLINE V
+NAMED(even_lanes)(V a, V b)
+{
+#if !defined(__clang__) && __GNUC__ < 12
+    V found;
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        found[lane] = 2 * lane < LANES ? a[2 * lane] : b[2 * lane - LANES];
+    }
+    return found;
+#elif VECTOR_BYTES / REAL_BYTES == 16
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif VECTOR_BYTES / REAL_BYTES == 8
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+#elif VECTOR_BYTES / REAL_BYTES == 4
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+#else
+    return __builtin_shufflevector(a, b, 0, 2);
+#endif
+}
+
+/* `count` elements, `step` apart; what is in the lanes after them does not matter. */
+INLINE V
+NAMED(load_apart)(const REAL *from, const ptrdiff_t step, ptrdiff_t count)
+{
+    if (step == 1) {
+        return count >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, count, 0);
+    }
+    if (step == 2) {
+        const ptrdiff_t last = 2 * count - 1; /* the element after the last one may be outside */
+        if (last >= 2 * LANES - 1) {
+            return NAMED(even_lanes)(NAMED(load)(from), NAMED(load_some)(from + LANES, LANES - 1, 0));
+        }
+        const V first = last >= LANES ? NAMED(load)(from) : NAMED(load_some)(from, last, 0);
+        return NAMED(even_lanes)(first, last > LANES ? NAMED(load_some)(from + LANES, last - LANES, 0) : (V){0});
+    }
+    V found = {0};
+    for (ptrdiff_t lane = 0; lane < SMALLER(count, LANES); lane++) {
+        found[lane] = from[lane * step];
+    }
+    return found;
+}
+
+#if VECTOR_BYTES == 64
+/* The lanes from `first` to `stop` from memory, zeros before and after; nothing else is read. */
+INLINE V
+NAMED(load_between)(const REAL *from, ptrdiff_t first, ptrdiff_t stop)
+{
+    const ptrdiff_t before = LARGER(0, SMALLER(LANES, first)), end = LARGER(before, SMALLER(LANES, stop));
+    const uint32_t chosen = ((uint32_t)1 << end) - ((uint32_t)1 << before);
+    return sizeof(REAL) == 4 ? (V)_mm512_maskz_loadu_ps((__mmask16)chosen, from)
+                             : (V)_mm512_maskz_loadu_pd((__mmask8)chosen, from);
+}
+#endif
+
 /* ---- transposing ------------------------------------------------------------------------------------------------ */
 
 #undef Q
@@ -45,6 +102,53 @@ NAMED(transpose_quads)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict
 #endif
 }
 
+#if VECTOR_BYTES == 64
+INLINE V
+NAMED(pick)(V a, IV places, V b)
+{
+    return sizeof(REAL) == 4 ? (V)_mm512_permutex2var_ps((__m512)a, (__m512i)places, (__m512)b)
+                             : (V)_mm512_permutex2var_pd((__m512d)a, (__m512i)places, (__m512d)b);
+}
+
+/* The same for squares of as many rows and columns as a vector has lanes, `count` of them: within each, squares of 1, 2, 4
+ * ... lanes change places. */
+static void
+NAMED(transpose_squares)(REAL *restrict to, ptrdiff_t to_row, ptrdiff_t to_step, const REAL *restrict from,
+                         ptrdiff_t from_row, ptrdiff_t from_step, ptrdiff_t count)
+{
+    IV first[4] = {{0}}, second[4] = {{0}};
+    for (int stage = 0; 1 << stage < LANES; stage++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            const int odd = lane >> stage & 1;
+            first[stage][lane] = odd ? (int)LANES + lane - (1 << stage) : lane;
+            second[stage][lane] = odd ? (int)LANES + lane : lane + (1 << stage);
+        }
+    }
+    for (ptrdiff_t square = 0; square < count; square++, to += to_step, from += from_step) {
+        V lines[LANES];
+#pragma GCC unroll 16
+        for (int line = 0; line < LANES; line++) {
+            lines[line] = NAMED(load)(from + line * from_row);
+        }
+#pragma GCC unroll 4
+        for (int stage = 0; stage < (sizeof(REAL) == 4 ? 4 : 3); stage++) {
+#pragma GCC unroll 16
+            for (int line = 0; line < LANES; line++) {
+                if ((line >> stage & 1) == 0) {
+                    const V a = lines[line], b = lines[line + (1 << stage)];
+                    lines[line] = NAMED(pick)(a, first[stage], b);
+                    lines[line + (1 << stage)] = NAMED(pick)(a, second[stage], b);
+                }
+            }
+        }
+#pragma GCC unroll 16
+        for (int line = 0; line < LANES; line++) {
+            NAMED(store)(to + line * to_row, lines[line]);
+        }
+    }
+}
+#endif
+
 /* to[places[column]][row] = from[row][column]; columns whose place is below zero are left out. */
 static void
 NAMED(transpose_to)(REAL *restrict to, ptrdiff_t to_row, const int32_t *places, const REAL *restrict from,
@@ -74,20 +178,30 @@ static void
 NAMED(transpose)(REAL *restrict to, ptrdiff_t to_row, const REAL *restrict from, ptrdiff_t from_row, ptrdiff_t rows,
                  ptrdiff_t columns)
 {
-    const ptrdiff_t whole_rows = rows & ~(ptrdiff_t)3, whole_columns = columns & ~(ptrdiff_t)3;
-    for (ptrdiff_t row = 0; row < whole_rows; row += 4) {
-        for (ptrdiff_t column = 0; column < whole_columns; column += 4) {
+    ptrdiff_t square_rows = 0, square_columns = 0;
+#if VECTOR_BYTES == 64
+    square_rows = rows & ~(LANES - 1);
+    square_columns = columns & ~(LANES - 1);
+    /* along the rows that lie further apart: each is a stream, and of a few the processor reads ahead */
+    for (ptrdiff_t row = 0; from_row > to_row && row < square_rows; row += LANES) {
+        NAMED(transpose_squares)(to + row, to_row, LANES * to_row, from + row * from_row, from_row, LANES,
+                                 square_columns / LANES);
+    }
+    for (ptrdiff_t column = 0; from_row <= to_row && column < square_columns; column += LANES) {
+        NAMED(transpose_squares)(to + column * to_row, to_row, LANES, from + column, from_row, LANES * from_row,
+                                 square_rows / LANES);
+    }
+#endif
+    for (ptrdiff_t row = 0; row < rows; row += 4) {
+        const ptrdiff_t height = SMALLER(4, rows - row);
+        ptrdiff_t column = row < square_rows ? square_columns : 0;
+        for (; height == 4 && column + 4 <= columns; column += 4) {
             NAMED(transpose_quads)(to + column * to_row + row, to_row, from + row * from_row + column, from_row);
         }
-        for (ptrdiff_t column = whole_columns; column < columns; column++) {
-            for (ptrdiff_t next = row; next < row + 4; next++) {
+        for (; column < columns; column++) {
+            for (ptrdiff_t next = row; next < row + height; next++) {
                 to[column * to_row + next] = from[next * from_row + column];
             }
-        }
-    }
-    for (ptrdiff_t row = whole_rows; row < rows; row++) {
-        for (ptrdiff_t column = 0; column < columns; column++) {
-            to[column * to_row + row] = from[row * from_row + column];
         }
     }
 }
