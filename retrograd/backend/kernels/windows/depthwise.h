@@ -223,18 +223,40 @@ NAMED(add_columns)(const int rows, const int columns, const NAMED(Part) *part, c
     }
 }
 
-/* totals[tap][lane] += the products at one vector of columns, for windows of any form. */
+/* totals[tap][lane] += the products at one vector of columns with `count` taps, which need not lie together. */
+INLINE void
+NAMED(add_taps)(const int count, const NAMED(Part) *part, const REAL *source, const int32_t *places, const REAL *factors,
+                ptrdiff_t used, REAL *totals)
+{
+    const ptrdiff_t height = part->work.axes[1].count, width = part->work.axes[2].count;
+    V sums[MOST_BESIDE];
+#pragma GCC unroll 8
+    for (int tap = 0; tap < count; tap++) {
+        sums[tap] = NAMED(load)(totals + tap * LANES);
+    }
+    for (ptrdiff_t y = 0; y < height; y++) {
+        const V factor = NAMED(load_some)(factors + y * width, used, 0);
+#pragma GCC unroll 8
+        for (int tap = 0; tap < count; tap++) {
+            sums[tap] += NAMED(load_some)(source + places[tap] + y * part->row, used, 0) * factor;
+        }
+    }
+#pragma GCC unroll 8
+    for (int tap = 0; tap < count; tap++) {
+        NAMED(store)(totals + tap * LANES, sums[tap]);
+    }
+}
+
+/* The same with all taps. */
 static void
 NAMED(add_any_columns)(const NAMED(Part) *part, const REAL *source, const REAL *factors, ptrdiff_t used, REAL *totals)
 {
-    const ptrdiff_t height = part->work.axes[1].count, width = part->work.axes[2].count;
-    for (ptrdiff_t tap = 0; tap < part->taps; tap++, totals += LANES) {
-        const REAL *from = source + part->tap_places[tap];
-        V sum = NAMED(load)(totals);
-        for (ptrdiff_t y = 0; y < height; y++) {
-            sum += NAMED(load_some)(from + y * part->row, used, 0) * NAMED(load_some)(factors + y * width, used, 0);
-        }
-        NAMED(store)(totals, sum);
+    ptrdiff_t tap = 0;
+    for (; tap + MOST_BESIDE <= part->taps; tap += MOST_BESIDE) {
+        NAMED(add_taps)(MOST_BESIDE, part, source, part->tap_places + tap, factors, used, totals + tap * LANES);
+    }
+    for (; tap < part->taps; tap++) {
+        NAMED(add_taps)(1, part, source, part->tap_places + tap, factors, used, totals + tap * LANES);
     }
 }
 
