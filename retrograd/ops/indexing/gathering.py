@@ -243,7 +243,7 @@ def _gather_gradient(
 
 compiled_first(
     "_gather_gradient",
-    lambda g, shape, dim, index: rows.add_along(CPU.xp.zeros(shape, g.dtype), dim, index, g, True),
+    lambda g, shape, dim, index: rows.add_along(shape, dim, index, g),
 )
 
 
@@ -320,10 +320,7 @@ def scatter_add(xp: Namespace, input: Array, dim: int, index: Array, src: Array)
     return reduce_along(xp, input, dim, index, src, "sum", True)
 
 
-compiled_first(
-    "scatter_add",
-    lambda input, dim, index, src: rows.add_along(input, dim, index, src, False),
-)
+compiled_first("scatter_add", "add_along")
 
 
 def reduce_along(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import xp_of
+from retrograd.backend import CPU, xp_of
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral import scatter
 from retrograd.engine.views import bump
 from retrograd.notices import explained, runtime_error
@@ -146,6 +147,15 @@ def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     return xp.ascontiguousarray(input[along(dim, index)])
 
 
+compiled_first(
+    "index_select",
+    lambda input, dim, index: (
+        None if index.ndim > 1 else rows.take_slices(input, dim, _lined(index))
+    ),
+    short=True,
+)
+
+
 @op(
     g=lambda m, g, dim, index: m.index_select(g, dim, index),
     holomorphic=False,
@@ -159,6 +169,12 @@ def _index_select_gradient(
     if not shape:
         return g.copy()
     return sum_slices(xp, shape, wrap_dim(dim, len(shape)), index, g)
+
+
+compiled_first(
+    "_index_select_gradient",
+    lambda g, shape, dim, index: rows.add_slices(shape, dim, _lined(index), g),
+)
 
 
 def sum_slices(
@@ -238,11 +254,29 @@ def _add_into(
     check_source("index_add_", target, dim, index, source)
     dim = wrap_dim(dim, target.ndim)
     _check_vector_bounds(index, target.shape[dim] if target.ndim else 1, dim)
-    if alpha != 1:
-        kind = dtypes.from_numpy_dtype(target.dtype)
-        factor = as_element(alpha, kind) if target.dtype.kind in "iu" else alpha
-        source = source * xp.asarray(factor, target.dtype)
+    source = _scaled(xp, source, alpha)
     scatter.add_at(xp, _lined(target), along(dim, index), _lined(source))
+
+
+def _scaled(xp: Namespace, source: Array, alpha: complex) -> Array:
+    if alpha == 1:
+        return source
+    kind = dtypes.from_numpy_dtype(source.dtype)
+    factor = as_element(alpha, kind) if source.dtype.kind in "iu" else alpha
+    scaled: Array = source * xp.asarray(factor, source.dtype)
+    return scaled
+
+
+def _compiled_add(
+    input: Array, dim: int, index: Array, source: Array, *, alpha: complex = 1
+) -> Array | None:
+    if source.dtype not in (dtypes.F32, dtypes.F64):
+        return None
+    found: Array | None = rows.add_slices(input, dim, index, _scaled(CPU.xp, source, alpha))
+    return found
+
+
+compiled_first("index_add", _compiled_add)
 
 
 def _source_gradient(

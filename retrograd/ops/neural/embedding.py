@@ -8,6 +8,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import xp_of
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
 from retrograd.engine.grad_mode import no_grad
@@ -94,6 +95,22 @@ def _embedding_gradient(
     return scatter.embedding_gradient(xp, indices, grad, num_weights, padding, scale_grad_by_freq)
 
 
+def _compiled_gradient(
+    grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array | None:
+    if scale_grad_by_freq:
+        return None
+    row = grad.shape[indices.ndim :]
+    slices = grad.reshape(indices.size, *row)
+    found: Array | None = rows.add_slices((num_weights, *row), 0, indices.reshape(-1), slices)
+    if found is not None and padding_idx >= 0:
+        found[padding_idx] = 0
+    return found
+
+
+compiled_first("_embedding_gradient", _compiled_gradient)
+
+
 @op(
     weight=lambda m, g, indices, padding_idx, weight_shape: m._embedding_gradient(
         g, indices, weight_shape[0], padding_idx, False
@@ -123,6 +140,13 @@ def embedding(
     if first_outside(indices, weight.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"))
     return xp.take_rows(weight, indices)
+
+
+compiled_first(
+    "embedding",
+    lambda weight, indices, padding, scaled: rows.take_slices(weight, 0, indices),
+    short=True,
+)
 
 
 def _look_up(

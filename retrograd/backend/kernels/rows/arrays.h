@@ -20,7 +20,9 @@
 extern const RowLoops *row_loops; /* the build in use */
 extern const ThreadPool *row_pool;
 
-extern PyMethodDef sum_methods[], channel_methods[], index_methods[]; /* sums.c, channels.c, indexing.c */
+extern PyMethodDef sum_methods[], channel_methods[];                   /* sums.c, channels.c */
+extern PyMethodDef taking_methods[], adding_methods[];                /* taking.c, adding.c */
+extern PyMethodDef running_methods[];                                 /* running.c */
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
 extern PyMethodDef attention_methods[];                               /* attention.c */
 extern PyMethodDef product_methods[];                                 /* products.c */

@@ -423,11 +423,14 @@ PyInit__rows(void)
     usable_builds(builds);
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
-    if (module != NULL
-        && (!find_short_sum() || PyModule_AddFunctions(module, sum_methods) < 0 || PyModule_AddFunctions(module, channel_methods) < 0
-            || PyModule_AddFunctions(module, index_methods) < 0 || PyModule_AddFunctions(module, recurrent_methods) < 0
-            || PyModule_AddFunctions(module, attention_methods) < 0
-            || PyModule_AddFunctions(module, product_methods) < 0 || PyModule_AddFunctions(module, loss_methods) < 0)) {
+    PyMethodDef *const topics[] = {sum_methods,       channel_methods,   taking_methods, adding_methods,  running_methods,
+                                   recurrent_methods, attention_methods, loss_methods,   product_methods};
+    for (size_t at = 0; module != NULL && at < sizeof topics / sizeof *topics; at++) {
+        if (PyModule_AddFunctions(module, topics[at]) < 0) {
+            Py_CLEAR(module);
+        }
+    }
+    if (module != NULL && !find_short_sum()) {
         Py_CLEAR(module);
     }
     return module;

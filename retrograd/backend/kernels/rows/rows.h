@@ -10,6 +10,7 @@
 #define RETROGRAD_ROWS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* One row's numbers for layer_norm and its gradients. `weight` and `bias` have one element for each column or are
  * NULL; so are the outputs that nobody wants. `mean` and `inverse` have one element for each row. */
@@ -42,6 +43,17 @@ typedef void (*MapLoop)(const void *input, void *result, ptrdiff_t size);
 typedef void (*PairLoop)(const void *gradient, const void *other, void *result, ptrdiff_t size);
 typedef void (*NormLoop)(const NormWork *work);
 typedef void (*ChannelLoop)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop);
+/* Slices added to those that `places` names, all with elements `step` apart. A slice that is the first to come to its place is
+ * added to `base`, or to zeros where that is NULL; `first` NULL: all are added to what is there. */
+typedef struct {
+    ptrdiff_t rows, step;
+    const int64_t *places;
+    const unsigned char *first;
+    const void *base, *values;
+    void *result;
+} SlicesWork;
+
+typedef void (*SlicesLoop)(const SlicesWork *work, ptrdiff_t start, ptrdiff_t stop); /* columns */
 typedef void (*ColumnsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t step);
 
 /* The steps of an LSTM (four gates) or of a GRU (three), for a batch of sequences. What has steps is (steps, batch, ...).
@@ -121,6 +133,7 @@ typedef struct {
     void (*channel_totals[2])(const ChannelWork *work);
     RowsLoop sum_rows[2], largest_rows[2], smallest_rows[2];
     ColumnsLoop sum_columns[2], largest_columns[2], smallest_columns[2];
+    SlicesLoop add_slices[2];
     MapLoop relu[2];
     AttentionLoop attention[2];
     ProductLoop product[2];

@@ -26,6 +26,7 @@
 #include "rows_norm.h"
 #include "rows_sums.h"
 #include "rows_extremes.h"
+#include "rows_slices.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -52,6 +53,7 @@
 #include "rows_norm.h"
 #include "rows_sums.h"
 #include "rows_extremes.h"
+#include "rows_slices.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -89,6 +91,7 @@ const RowLoops BUILD = {
     .smallest_rows = PAIR(smallest_rows),
     .largest_columns = PAIR(largest_columns),
     .smallest_columns = PAIR(smallest_columns),
+    .add_slices = PAIR(add_slices),
     .relu = PAIR(relu),
     .attention = PAIR(attention),
 #if VECTOR_BYTES >= 32
