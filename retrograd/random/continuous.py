@@ -9,12 +9,14 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from retrograd.backend import kernels
 from retrograd.random.arguments import FLOATS, not_implemented, number, spelled
 from retrograd.random.arithmetic import CLibrary, cast, fma64, near_float32_tie
 from retrograd.random.generator import Array, Generator, chunks
+from retrograd.random.layout import fill_
 from retrograd.random.normal import map_serial_normals
 
-__all__ = ["cauchy", "dirichlet", "exponential", "log_normal", "standard_gamma"]
+__all__ = ["cauchy", "dirichlet", "exponential", "exponential_", "log_normal", "standard_gamma"]
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 256  # values: below, the C library's functions are called at once
@@ -64,6 +66,14 @@ def exponential(
         )
     scale = -1.0 / rate
     return _from_uniforms(generator, count, lambda u, library: scale * library.log1p(-u), kind)
+
+
+def exponential_(generator: Generator, target: Array, rate: float) -> Array:
+    """Fill ``target`` with exponential numbers, and return it."""
+    made = kernels.draw_exponential(generator, target, target.dtype, rate)
+    if made is not None:
+        return made
+    return fill_(target, exponential(generator, target.size, rate, target.dtype))
 
 
 def cauchy(

@@ -14,8 +14,9 @@ from retrograd.notices import runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number, spelled
 from retrograd.random.arithmetic import CLibrary, cast, lgamma, to_int64
 from retrograd.random.generator import Array, Generator, chunks
+from retrograd.random.layout import fill_
 
-__all__ = ["bernoulli", "bernoulli_from_array", "binomial", "geometric", "poisson"]
+__all__ = ["bernoulli", "bernoulli_", "bernoulli_from_array", "binomial", "geometric", "poisson"]
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 256  # values: below, the C library's functions are called at once
@@ -38,6 +39,14 @@ def bernoulli(
         raise not_implemented("bernoulli_scalar_cpu_", kind)
     made = kernels.draw_ones(generator, (count,), kind, float(p))
     return (generator.float64s(count) < p).astype(kind) if made is None else made
+
+
+def bernoulli_(generator: Generator, target: Array, p: float) -> Array:
+    """Fill ``target`` with ones and zeros, and return it."""
+    made = kernels.draw_ones(generator, target, target.dtype, p)
+    if made is not None:
+        return made
+    return fill_(target, bernoulli(generator, target.size, p, target.dtype))
 
 
 def bernoulli_from_array(

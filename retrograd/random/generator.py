@@ -1,9 +1,9 @@
 """The random number generator: a Mersenne twister (MT19937), visible word by word.
 
-NumPy's own MT19937 does the arithmetic. It is advanced in whole blocks of 624 words; the words of
-the current block lie in an array here, and ``_next`` counts how many of them are used. So a small
-draw is a slice, a sampler that needs an unknown number of words looks ahead for free, and the state
-that PyTorch stores (the block and the position in it) can be read off at any moment.
+`kernels.twist` does the arithmetic. It advances a key by whole blocks of 624 words; the words of
+the current block lie in an array here, and ``_next`` counts how many of them are used.
+So a small draw is a slice, a sampler that needs an unknown number of words looks ahead for free,
+and the state that PyTorch stores (the block and the position in it) can be read off at any moment.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from functools import cache, cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -53,15 +52,13 @@ def chunks(count: int) -> Iterator[slice]:
     return (slice(i, min(i + _CHUNK, count)) for i in range(0, count, _CHUNK))
 
 
-@cache
-def _no_seed() -> Any:
-    """For a generator that is seeded right afterwards: NumPy's own seeds take ten times as long."""
-
-    class NoSeed(np.random.bit_generator.ISeedSequence):  # `numpy.random` is loaded only now
-        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Array:
-            return np.zeros(n_words, dtype)
-
-    return NoSeed()
+def _tempered(key: Array) -> Array:
+    """The words of the block that was made from a key."""
+    words: Array = key ^ key >> 11
+    words ^= words << 7 & 0x9D2C5680
+    words ^= words << 15 & 0xEFC60000
+    words ^= words >> 18
+    return words
 
 
 class Generator:
@@ -80,15 +77,8 @@ class Generator:
         if kind != "cpu":
             raise RuntimeError(f"Generator supports only the cpu device, but got {device}")
         self.lock = threading.RLock()
+        self._key = np.empty(_BLOCK, np.uint32)  # what the block was made from
         self._start(DEFAULT_SEED)
-
-    @cached_property
-    def _numpy(self) -> tuple[np.random.MT19937, np.random.RandomState]:
-        """NumPy's generator, and another door to the same stream; made for the first number."""
-        bits = np.random.MT19937(_no_seed())
-        stream = np.random.RandomState(bits)
-        stream.seed(self._seed & 0xFFFFFFFF)
-        return bits, stream
 
     @property
     def device(self) -> Any:
@@ -98,8 +88,7 @@ class Generator:
     def _start(self, seed: int) -> None:
         self._seed = seed
         self._known: tuple[Any, ...] | None = None  # the last state read, and what it belongs to
-        if "_numpy" in vars(self):
-            self._numpy[1].seed(seed & 0xFFFFFFFF)
+        kernels.start_twister(self._key, seed & 0xFFFFFFFF)
         self._words: Array = np.empty(0, np.uint32)
         self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
         self.cached_normal: float | None = None
@@ -160,7 +149,7 @@ class Generator:
             record["left"] = self._stop - self._next + 1
             record["seeded"] = 1
             record["next"] = self._next
-            record["words"] = self._numpy[0].state["state"]["key"]
+            record["words"] = self._key
             if self.cached_normal is not None:
                 record["normal"], record["has_normal"] = self.cached_normal, 1
             if self._float_normal is not None:
@@ -200,9 +189,8 @@ class Generator:
         key = record["words"].astype(np.uint32)
         with self.lock:
             self._seed = int(record["seed"])
-            # From position 0 NumPy hands out the words of this very block, and stands at its end.
-            self._numpy[0].state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
-            self._refill()
+            self._key[:] = key
+            self._open(_tempered(key))
             self._next, self._stop = position, position + unused
             self.cached_normal = float(record["normal"]) if record["has_normal"] else None
             self._float_normal = float(record["f"]) if record["has_f"] else None
@@ -221,7 +209,11 @@ class Generator:
     # ---- raw draws
 
     def _refill(self) -> None:
-        words = self._numpy[0].random_raw(_BLOCK).astype(np.uint32)
+        words = np.empty(_BLOCK, np.uint32)
+        kernels.twist(self._key, words)
+        self._open(words)
+
+    def _open(self, words: Array) -> None:
         words.flags.writeable = False
         self._words, self._next, self._stop = words, 0, _BLOCK
         self._known = None
@@ -243,11 +235,7 @@ class Generator:
         out[:done] = self._words[self._next : self._stop]
         whole = (count - done) // _BLOCK * _BLOCK
         if whole:
-            # Two ways to the same words: one is cheap to call, the other is cheap per word.
-            if whole <= 4 * _BLOCK:
-                out[done : done + whole] = self._numpy[0].random_raw(whole)
-            else:
-                out[done : done + whole] = self._numpy[1].randint(0, 2**32, whole, np.uint32)
+            kernels.twist(self._key, out[done : done + whole])
             done += whole
         self._next = self._stop = _BLOCK
         if done < count:

@@ -73,8 +73,7 @@ def normal_(generator: Generator, target: Array, mean: float = 0.0, std: float =
     >>> normal_(Generator().manual_seed(0), np.empty((1, 2)))
     array([[ 1.54099611, -0.29342891]])
     """
-    standard = mean == 0 and std == 1
-    made = kernels.draw_normal(generator, target, target.dtype) if standard else None
+    made = kernels.draw_normal(generator, target, target.dtype, mean, std)
     if made is not None:
         return made
     contiguous = target.flags.c_contiguous
@@ -87,9 +86,9 @@ def _in_groups(generator: Generator, count: int, mean: float, std: float, dtype:
     transform = box_muller64 if wide else box_muller32
     rest = count % _GROUP
     whole = count - rest
-    made = kernels.draw_normal(generator, (count,), dtype)
+    made = kernels.draw_normal(generator, (count,), dtype, float(mean), float(std))
     if made is not None:
-        return _scale(made, mean, std)
+        return made
     with generator.lock:
         if rest == 0:
             values = transform(draw(count))

@@ -33,6 +33,9 @@ def uniform(
     kind = np.dtype(dtype)
     if kind in (_FLOAT32, _FLOAT64) and low == 0.0 and high == 1.0:
         return generator.float32s(count) if kind == _FLOAT32 else generator.float64s(count)
+    made = kernels.draw_uniform(generator, (count,), kind, float(low), float(high))
+    if made is not None:
+        return made
     if kind in COMPLEX:
         if count == 0:
             return np.empty(0, kind)
@@ -78,8 +81,7 @@ def uniform_(generator: Generator, target: Array, low: float = 0.0, high: float 
     >>> uniform_(Generator().manual_seed(0), np.empty((1, 2), np.float32))
     array([[0.4962566, 0.7682218]], dtype=float32)
     """
-    whole = low == 0 and high == 1
-    made = kernels.draw_uniform(generator, target, target.dtype) if whole else None
+    made = kernels.draw_uniform(generator, target, target.dtype, low, high)
     if made is not None:
         return made
     return fill_(target, uniform(generator, target.size, low, high, target.dtype))

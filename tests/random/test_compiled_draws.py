@@ -8,7 +8,15 @@ import pytest
 
 from retrograd.backend import kernels
 from retrograd.backend.kernels import twins
-from retrograd.random import discrete, integers, multinomial, normal, permutation, uniform
+from retrograd.random import (
+    continuous,
+    discrete,
+    integers,
+    multinomial,
+    normal,
+    permutation,
+    uniform,
+)
 from retrograd.random.generator import Generator
 
 pytestmark = pytest.mark.skipif(not kernels.AVAILABLE, reason="the compiled kernels are missing")
@@ -41,8 +49,19 @@ def test_real_numbers(count: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -
     both(lambda g: uniform.uniform(g, count, 0.0, 1.0, dtype), monkeypatch, 600)
     both(lambda g: normal.normal(g, count, 0.0, 1.0, dtype), monkeypatch, 601)
     both(lambda g: normal.normal(g, count, 1.5, 0.1, dtype), monkeypatch)
+    both(lambda g: normal.normal(g, count, 0.0, 3.0, dtype), monkeypatch, 623)
+    both(lambda g: normal.normal_(g, np.empty(count, dtype), -2.0, 1.0), monkeypatch)
     both(lambda g: normal.serial_normals(g, count, 0.5, 2.0, dtype), monkeypatch)
-    both(lambda g: discrete.bernoulli(g, count, 0.3, dtype), monkeypatch)
+    for low, high in ((-1.0, 1.0), (0.0, 3.0), (1.0, 1.0 + 2.0**-20), (1e-30, 1e30), (2.0, 2.0)):
+        both(lambda g, a=low, b=high: uniform.uniform(g, count, a, b, dtype), monkeypatch)
+        made = np.empty(count, dtype)
+        both(lambda g, a=low, b=high, m=made: uniform.uniform_(g, m, a, b), monkeypatch, 5)
+    for rate in (1.0, 0.3, 1e20):
+        made = np.empty(count, dtype)
+        both(lambda g, r=rate, m=made: continuous.exponential_(g, m, r), monkeypatch, 5)
+    for chance in (0.3, 0.0, 1.0, 2.0**-60, 0.5):
+        both(lambda g, p=chance: discrete.bernoulli(g, count, p, dtype), monkeypatch)
+        both(lambda g, p=chance: discrete.bernoulli_(g, np.empty(count, dtype), p), monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", REALS, ids=str)
@@ -82,6 +101,55 @@ def test_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
         both(lambda g, n=count: permutation.randperm(g, n), monkeypatch, 620)
         for low, high in ((0, 10), (-5, 3), (0, 2**28 - 1), (0, 2**28), (-(2**62), 7)):
             both(lambda g, n=count, a=low, b=high: integers.randint(g, n, a, b), monkeypatch, 620)
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "ones", "exponential"])
+def test_arguments_that_python_explains_draw_nothing(name: str) -> None:
+    generator, target = Generator().manual_seed(0), np.empty(3)
+    draw = getattr(kernels, f"draw_{name}")
+    wrong: dict[str, list[tuple[Any, ...]]] = {
+        "uniform": [(2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), (0, 1), (0.5,)],
+        "normal": [(0.0, -1.0), (0.0, np.nan), (np.inf, 1.0), (1e31, 1.0), (0.0, 1), (0.5,)],
+        "ones": [(1.5,), (-0.1,), (np.nan,), (1,)],
+        "exponential": [(0.0,), (-1.0,), (np.nan,), (np.inf,), (1,)],
+    }
+    for arguments in wrong[name]:
+        assert draw(generator, target, target.dtype, *arguments) is None
+    for other in (np.empty((4, 4)).T[:, 1:], np.empty(3, np.float16), np.empty(3, int)):
+        assert draw(generator, other, other.dtype, *((1.0,) * (len(wrong[name][0])))) is None
+    fresh = Generator().manual_seed(0)
+    assert generator.get_state_array().tobytes() == fresh.get_state_array().tobytes()
+
+
+def test_the_compiled_twister_makes_the_words_of_numpy() -> None:
+    for seed in (0, 1, 2**32 - 1, 12345):
+        ours, theirs = (np.empty(624, np.uint32) for _ in range(2))
+        kernels.start_twister(ours, seed)
+        twins.start_twister(theirs, seed)
+        assert np.array_equal(ours, theirs)
+        for blocks in (1, 0, 2, 7):
+            found, expected = (np.empty(624 * blocks, np.uint32) for _ in range(2))
+            kernels.twist(ours, found)
+            twins.twist(theirs, expected)
+            assert np.array_equal(found, expected) and np.array_equal(ours, theirs)
+
+
+def test_the_twister_takes_whole_blocks_of_words() -> None:
+    key, words = np.zeros(624, np.uint32), np.zeros(1248, np.uint32)
+    for wrong in (
+        words[:1000],
+        words[::2],
+        words.astype(np.int32),
+        words.tolist(),
+        words.view(">u4"),
+    ):
+        with pytest.raises(TypeError, match="whole blocks of 624 words"):
+            kernels.twist(key, wrong)
+        with pytest.raises(TypeError, match="whole blocks of 624 words"):
+            kernels.twist(wrong, words)
+    for mistaken in (words, words[624:]):
+        with pytest.raises(ValueError, match="a key of one block, apart from the words"):
+            kernels.twist(mistaken, words)
 
 
 def test_a_draw_waits_for_the_lock() -> None:

@@ -63,6 +63,7 @@ try:
         divide,
         draw_again,
         draw_chances,
+        draw_exponential,
         draw_indices,
         draw_integers,
         draw_normal,
@@ -84,10 +85,12 @@ try:
         sin,
         sqrt,
         square,
+        start_twister,
         subtract,
         sum_all,
         sum_to,
         tanh,
+        twist,
     )
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
     from .twins import (
@@ -97,6 +100,7 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         divide,
         draw_again,
         draw_chances,
+        draw_exponential,
         draw_indices,
         draw_integers,
         draw_normal,
@@ -118,10 +122,12 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         sin,
         sqrt,
         square,
+        start_twister,
         subtract,
         sum_all,
         sum_to,
         tanh,
+        twist,
     )
 
     AVAILABLE = False
@@ -148,6 +154,7 @@ __all__ = [
     "divide",
     "draw_again",
     "draw_chances",
+    "draw_exponential",
     "draw_indices",
     "draw_integers",
     "draw_normal",
@@ -169,9 +176,11 @@ __all__ = [
     "sin",
     "sqrt",
     "square",
+    "start_twister",
     "status",
     "subtract",
     "sum_all",
     "sum_to",
     "tanh",
+    "twist",
 ]

@@ -12,6 +12,13 @@
 static PyObject *name_words, *name_next, *name_stop, *name_lock, *name_acquire, *name_release, *name_random32,
     *name_cached_normal;
 
+/* start + slope * number, rounded once, below `end`; for a draw of ones, `slope` is their probability. */
+typedef struct {
+    npy_float64 start, slope, end;
+} Line;
+
+#define CHUNK 65536 /* numbers made at a time: their words stay in the cache */
+
 /* ---- words -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -150,15 +157,25 @@ read_shape(PyObject *object, int *ndim, npy_intp *shape)
 #define GROUP 16 /* from so many on, numbers are made in groups of that size */
 #define TWO_PI 6.283185307179586
 
-/* float32 arithmetic fused as `random.box_muller` does it: in float64, then rounded. */
-static inline npy_float32
-fused(npy_float32 a, npy_float32 b, npy_float32 c)
+/* Where the processor rounds a product and a sum at once, or `fmaf` does; the float32 sums of `random.box_muller` come out
+ * the same in float64, then rounded: a uniform has 24 bits. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WITH_FUSED __attribute__((target("avx2,fma")))
+static int has_fused;
+#else
+#define WITH_FUSED
+static const int has_fused = 0;
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE npy_float32
+fused(npy_float32 a, npy_float32 b, npy_float32 c, int at_once)
 {
-    return (npy_float32)((npy_float64)a * b + c);
+    return at_once ? fmaf(a, b, c) : (npy_float32)((npy_float64)a * b + c);
 }
 
-static inline npy_float32
-radius32(npy_float32 u)
+INLINE npy_float32
+radius32(npy_float32 u, int at_once)
 {
     static const npy_float32 terms[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
                                         -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
@@ -173,16 +190,15 @@ radius32(npy_float32 u)
     const npy_float32 x = mantissa.number - 1.0f, square = x * x;
     npy_float32 y = terms[0];
     for (int index = 1; index < 9; index++) {
-        y = fused(y, x, terms[index]);
+        y = fused(y, x, terms[index], at_once);
     }
-    y = (npy_float32)((npy_float64)y * x);
     const npy_float32 low = exponent * -2.12194440e-4f;
-    const npy_float32 correction = (npy_float32)((npy_float64)y * square + low) - square * 0.5f;
+    const npy_float32 correction = fused(y * x, square, low, at_once) - square * 0.5f;
     return sqrtf(((x + correction) + exponent * 0.693359375f) * -2.0f);
 }
 
-static inline void
-sin_and_cos32(npy_float32 angle, npy_float32 *sin_out, npy_float32 *cos_out)
+INLINE void
+sin_and_cos32(npy_float32 angle, npy_float32 *sin_out, npy_float32 *cos_out, int at_once)
 {
     typedef union {
         npy_float32 number;
@@ -191,14 +207,13 @@ sin_and_cos32(npy_float32 angle, npy_float32 *sin_out, npy_float32 *cos_out)
     const npy_int32 octant = ((npy_int32)(angle * 1.27323954473516f) + 1) & ~1;
     const npy_float32 multiple = (npy_float32)octant;
     const npy_float32 x = (multiple * -0.78515625f + angle) + multiple * -2.4187564849853515625e-4f;
-    const npy_float32 rest = (npy_float32)((npy_float64)multiple * -3.77489497744594108e-8f + x);
-    const npy_float32 square = (npy_float32)((npy_float64)rest * rest);
-    npy_float32 y = fused(fused(-1.9515295891e-4f, square, 8.3321608736e-3f), square, -1.6666654611e-1f);
-    y = (npy_float32)((npy_float64)y * square);
-    const Bits sine = {.number = fused(y, rest, rest)};
-    y = fused(fused(2.443315711809948e-5f, square, -1.388731625493765e-3f), square, 4.166664568298827e-2f);
-    y = (npy_float32)((npy_float64)y * square);
-    const Bits cosine = {.number = (npy_float32)((npy_float64)y * square - square * 0.5) + 1.0f};
+    const npy_float32 rest = fused(multiple, -3.77489497744594108e-8f, x, at_once), square = rest * rest;
+    npy_float32 y = fused(-1.9515295891e-4f, square, 8.3321608736e-3f, at_once);
+    y = fused(y, square, -1.6666654611e-1f, at_once) * square;
+    const Bits sine = {.number = fused(y, rest, rest, at_once)};
+    y = fused(2.443315711809948e-5f, square, -1.388731625493765e-3f, at_once);
+    y = fused(y, square, 4.166664568298827e-2f, at_once) * square;
+    const Bits cosine = {.number = fused(y, square, square * -0.5f, at_once) + 1.0f};
     const npy_uint32 exchange = (octant & 2 ? ~(npy_uint32)0 : 0) & (sine.bits ^ cosine.bits);
     const Bits first = {.bits = (sine.bits ^ exchange) ^ (npy_uint32)(octant & 4) << 29};
     const Bits second = {.bits = (cosine.bits ^ exchange) ^ (npy_uint32)((octant + 2) & 4) << 29};
@@ -206,62 +221,86 @@ sin_and_cos32(npy_float32 angle, npy_float32 *sin_out, npy_float32 *cos_out)
     *cos_out = second.number;
 }
 
-/* Where the compiler can build a function for several processors, the loader chooses among them. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
-FOR_EACH_PROCESSOR static void
-group32(const npy_uint32 *words, npy_float32 *out)
+/* Groups of 16 numbers; times `width`, plus `centre`, rounded once: which leaves no negative zero. */
+INLINE void
+make_groups32(const npy_uint32 *restrict words, npy_float32 *restrict out, npy_intp groups, npy_float32 centre,
+              npy_float32 width, int at_once)
 {
-    for (int lane = 0; lane < GROUP / 2; lane++) {
-        const npy_float32 radius = radius32(1.0f - uniform32(words[lane]));
-        npy_float32 sine, cosine;
-        sin_and_cos32((npy_float32)TWO_PI * uniform32(words[lane + GROUP / 2]), &sine, &cosine);
-        out[lane] = cosine * radius + 0.0f; /* no negative zero */
-        out[lane + GROUP / 2] = sine * radius + 0.0f;
+    for (; groups > 0; groups--, words += GROUP, out += GROUP) {
+        for (int lane = 0; lane < GROUP / 2; lane++) {
+            const npy_float32 radius = radius32(1.0f - uniform32(words[lane]), at_once);
+            npy_float32 sine, cosine;
+            sin_and_cos32((npy_float32)TWO_PI * uniform32(words[lane + GROUP / 2]), &sine, &cosine, at_once);
+            out[lane] = cosine * radius;
+            out[lane + GROUP / 2] = sine * radius;
+        }
+        for (int lane = 0; lane < GROUP; lane++) {
+            out[lane] = at_once || width != 1 ? fmaf(out[lane], width, centre) : out[lane] + centre;
+        }
+    }
+}
+
+WITH_FUSED static void
+make_groups32_fused(const npy_uint32 *words, npy_float32 *out, npy_intp groups, npy_float32 centre, npy_float32 width)
+{
+    make_groups32(words, out, groups, centre, width, 1);
+}
+
+static void
+groups32(const npy_uint32 *words, npy_float32 *out, npy_intp groups, Line line)
+{
+    if (has_fused) {
+        make_groups32_fused(words, out, groups, (npy_float32)line.start, (npy_float32)line.slope);
+    }
+    else {
+        make_groups32(words, out, groups, (npy_float32)line.start, (npy_float32)line.slope, 0);
     }
 }
 
 static void
-group64(const npy_uint32 *words, npy_float64 *out)
+groups64(const npy_uint32 *words, npy_float64 *out, npy_intp groups, Line line)
 {
-    for (int lane = 0; lane < GROUP / 2; lane++) {
-        const npy_float64 radius = sqrt(-2.0 * log(1.0 - uniform64(words + 2 * lane)));
-        const npy_float64 angle = TWO_PI * uniform64(words + 2 * lane + GROUP);
-        out[lane] = radius * cos(angle) + 0.0;
-        out[lane + GROUP / 2] = radius * sin(angle) + 0.0;
+    for (; groups > 0; groups--, words += 2 * GROUP, out += GROUP) {
+        for (int lane = 0; lane < GROUP / 2; lane++) {
+            const npy_float64 radius = sqrt(-2.0 * log(1.0 - uniform64(words + 2 * lane)));
+            const npy_float64 angle = TWO_PI * uniform64(words + 2 * lane + GROUP);
+            out[lane] = fma(radius * cos(angle), line.slope, line.start);
+            out[lane + GROUP / 2] = fma(radius * sin(angle), line.slope, line.start);
+        }
     }
+}
+
+static int
+fill_groups(PyObject *generator, npy_intp count, Kind kind, void *out, Line line, npy_intp skipped)
+{
+    const npy_intp each = kind == FLOAT32 ? 1 : 2;
+    Words taken;
+    if (take_words(generator, each * (skipped + count), &taken) < 0) {
+        return -1;
+    }
+    if (kind == FLOAT32) {
+        groups32(taken.words + skipped, out, count / GROUP, line);
+    }
+    else {
+        groups64(taken.words + 2 * skipped, out, count / GROUP, line);
+    }
+    Py_DECREF(taken.owner);
+    return 0;
 }
 
 /* Fills the target with `count` >= 16 numbers. If they are no whole groups, the last 16 are made anew from 16 more
  * uniforms; those of the incomplete group are drawn all the same. */
 static int
-fill_in_groups(PyObject *generator, npy_intp count, Kind kind, void *out)
+fill_in_groups(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
 {
-    Words taken;
-    const npy_intp rest = count % GROUP, each = kind == FLOAT32 ? 1 : 2;
-    if (take_words(generator, each * (rest == 0 ? count : count + GROUP), &taken) < 0) {
-        return -1;
-    }
-    for (npy_intp at = 0; at + GROUP <= count; at += GROUP) {
-        if (kind == FLOAT32) {
-            group32(taken.words + at, (npy_float32 *)out + at);
-        }
-        else {
-            group64(taken.words + 2 * at, (npy_float64 *)out + at);
+    const npy_intp rest = count % GROUP, item = kind == FLOAT32 ? sizeof(npy_float32) : sizeof(npy_float64);
+    for (npy_intp at = 0, many; at < count - rest; at += many) {
+        many = count - rest - at < CHUNK ? count - rest - at : CHUNK;
+        if (fill_groups(generator, many, kind, (char *)out + at * item, line, 0) < 0) {
+            return -1;
         }
     }
-    if (rest != 0 && kind == FLOAT32) {
-        group32(taken.words + count, (npy_float32 *)out + count - GROUP);
-    }
-    else if (rest != 0) {
-        group64(taken.words + 2 * count, (npy_float64 *)out + count - GROUP);
-    }
-    Py_DECREF(taken.owner);
-    return 0;
+    return rest == 0 ? 0 : fill_groups(generator, GROUP, kind, (char *)out + (count - GROUP) * item, line, rest);
 }
 
 static void
@@ -275,9 +314,16 @@ put_number(void *out, npy_intp at, Kind kind, npy_float64 number)
     }
 }
 
+/* A negative zero stays where nothing is to be done. */
+static inline npy_float64
+on_line(npy_float64 number, Line line)
+{
+    return line.start == 0 && line.slope == 1 ? number : fma(number, line.slope, line.start);
+}
+
 /* Numbers made one by one, in pairs; the second half of the last pair may wait in the generator. */
 static int
-fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out)
+fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     PyObject *waiting = PyObject_GetAttr(generator, name_cached_normal);
     if (waiting == NULL) {
@@ -285,7 +331,7 @@ fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out)
     }
     npy_intp at = 0;
     if (waiting != Py_None) {
-        put_number(out, at++, kind, PyFloat_AsDouble(waiting));
+        put_number(out, at++, kind, on_line(PyFloat_AsDouble(waiting), line));
     }
     Py_DECREF(waiting);
     const npy_intp left = count - at, pairs = (left + 1) / 2;
@@ -297,10 +343,10 @@ fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out)
     for (npy_intp pair = 0; pair < pairs; pair++) {
         const npy_float64 turn = uniform64(taken.words + 4 * pair), tail = uniform64(taken.words + 4 * pair + 2);
         const npy_float64 radius = sqrt(-2.0 * log1p(-tail)), angle = TWO_PI * turn;
-        put_number(out, at++, kind, radius * cos(angle));
+        put_number(out, at++, kind, on_line(radius * cos(angle), line));
         second = radius * sin(angle);
         if (at < count) {
-            put_number(out, at++, kind, second);
+            put_number(out, at++, kind, on_line(second, line));
         }
     }
     Py_DECREF(taken.owner);
@@ -312,47 +358,137 @@ fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out)
 
 /* ---- arrays of numbers ------------------------------------------------------------------------------- */
 
-static int
-fill_uniforms(PyObject *generator, npy_intp count, Kind kind, void *out, npy_float64 Py_UNUSED(option))
+FOR_EACH_PROCESSOR static void
+uniforms32(const npy_uint32 *restrict words, npy_float32 *restrict out, npy_intp count)
 {
-    Words taken;
-    if (take_words(generator, kind == FLOAT32 ? count : 2 * count, &taken) < 0) {
-        return -1;
-    }
     for (npy_intp i = 0; i < count; i++) {
-        if (kind == FLOAT32) {
-            ((npy_float32 *)out)[i] = uniform32(taken.words[i]);
-        }
-        else {
-            ((npy_float64 *)out)[i] = uniform64(taken.words + 2 * i);
-        }
+        out[i] = uniform32(words[i]);
     }
-    Py_DECREF(taken.owner);
+}
+
+FOR_EACH_PROCESSOR static void
+uniforms64(const npy_uint32 *restrict words, npy_float64 *restrict out, npy_intp count)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        out[i] = uniform64(words + 2 * i);
+    }
+}
+
+/* Rounding may reach the end of the line, which does not belong to it. */
+#define STRETCH(name, type, fma_of_type)                                                          \
+    INLINE void name(type *out, npy_intp count, type start, type slope, type end)                 \
+    {                                                                                             \
+        for (npy_intp i = 0; i < count; i++) {                                                    \
+            const type number = fma_of_type(out[i], slope, start);                                \
+            out[i] = number == end ? start : number;                                              \
+        }                                                                                         \
+    }                                                                                             \
+    WITH_FUSED static void name##_fused(type *out, npy_intp count, type start, type slope, type end) \
+    {                                                                                             \
+        name(out, count, start, slope, end);                                                      \
+    }
+
+STRETCH(stretch32, npy_float32, fmaf)
+STRETCH(stretch64, npy_float64, fma)
+
+/* Uniform numbers from `start` to `end`; in float32 both are rounded first. */
+static void
+make_uniforms(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line)
+{
+    const npy_float32 first = (npy_float32)line.start, end = (npy_float32)line.end;
+    const int whole = line.start == 0 && line.slope == 1;
+    if (kind == FLOAT32) {
+        uniforms32(words, out, count);
+        if (!whole) {
+            (has_fused ? stretch32_fused : stretch32)(out, count, first, end - first, end);
+        }
+        return;
+    }
+    uniforms64(words, out, count);
+    if (!whole) {
+        (has_fused ? stretch64_fused : stretch64)(out, count, line.start, line.slope, line.end);
+    }
+}
+
+/* A uniform number is below a probability where its 53 bits, as a whole number, are below that many times 2**53. */
+#define ONES(name, type)                                                                                   \
+    FOR_EACH_PROCESSOR static void name(const npy_uint32 *restrict words, type *restrict out, npy_intp count, \
+                                        npy_int64 limit)                                                   \
+    {                                                                                                      \
+        for (npy_intp i = 0; i < count; i++) {                                                             \
+            const npy_int64 number = (npy_int64)(words[2 * i] & 0x1FFFFF) << 32 | words[2 * i + 1];        \
+            out[i] = number < limit;                                                                       \
+        }                                                                                                  \
+    }
+
+ONES(ones32, npy_float32)
+ONES(ones64, npy_float64)
+
+static void
+make_ones(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line)
+{
+    const npy_int64 limit = (npy_int64)ceil(line.slope * 0x1p53);
+    if (kind == FLOAT32) {
+        ones32(words, out, count, limit);
+    }
+    else {
+        ones64(words, out, count, limit);
+    }
+}
+
+static void
+make_exponentials(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        put_number(out, i, kind, line.slope * log1p(-uniform64(words + 2 * i)));
+    }
+}
+
+typedef void (*Make)(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line);
+
+/* Numbers that take `each` words. */
+static int
+fill_by(Make make, npy_intp each, PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    const npy_intp item = kind == FLOAT32 ? sizeof(npy_float32) : sizeof(npy_float64);
+    for (npy_intp at = 0, many; at < count; at += many) {
+        Words taken;
+        many = count - at < CHUNK ? count - at : CHUNK;
+        if (take_words(generator, each * many, &taken) < 0) {
+            return -1;
+        }
+        make(taken.words, many, kind, (char *)out + at * item, line);
+        Py_DECREF(taken.owner);
+    }
     return 0;
 }
 
-/* Ones with the probability `option`, else zeros. */
 static int
-fill_ones(PyObject *generator, npy_intp count, Kind kind, void *out, npy_float64 option)
+fill_uniforms(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
 {
-    Words taken;
-    if (take_words(generator, 2 * count, &taken) < 0) {
-        return -1;
-    }
-    for (npy_intp i = 0; i < count; i++) {
-        put_number(out, i, kind, uniform64(taken.words + 2 * i) < option);
-    }
-    Py_DECREF(taken.owner);
-    return 0;
+    return fill_by(make_uniforms, kind == FLOAT32 ? 1 : 2, generator, count, kind, out, line);
 }
 
 static int
-fill_normals(PyObject *generator, npy_intp count, Kind kind, void *out, npy_float64 Py_UNUSED(option))
+fill_ones(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
 {
-    return count < GROUP ? fill_one_by_one(generator, count, kind, out) : fill_in_groups(generator, count, kind, out);
+    return fill_by(make_ones, 2, generator, count, kind, out, line);
 }
 
-typedef int (*Fill)(PyObject *generator, npy_intp count, Kind kind, void *out, npy_float64 option);
+static int
+fill_exponentials(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return fill_by(make_exponentials, 2, generator, count, kind, out, line);
+}
+
+static int
+fill_normals(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return count < GROUP ? fill_one_by_one(generator, count, kind, out, line)
+                         : fill_in_groups(generator, count, kind, out, line);
+}
+
+typedef int (*Fill)(PyObject *generator, npy_intp count, Kind kind, void *out, Line line);
 
 /* Where numbers go: an array that is given and lies in C order, or a new one of a shape, which may be wrapped in a tuple
  * as `f((2, 3))` has it. None if it is neither; NULL with an error set. */
@@ -378,7 +514,7 @@ target_for(PyObject *place, PyObject *dtype)
 
 /* fill(generator, shape or array, dtype): an array with numbers of a generator. None: not one of ours. */
 static PyObject *
-filled_by(Fill fill, PyObject *const *arguments, npy_float64 option)
+filled_by(Fill fill, PyObject *const *arguments, Line line)
 {
     PyObject *made = target_for(arguments[1], arguments[2]);
     if (made == NULL || made == Py_None) {
@@ -391,34 +527,73 @@ filled_by(Fill fill, PyObject *const *arguments, npy_float64 option)
     }
     const Kind kind = plain_kind(made, NPY_MAX_INT32);
     const npy_intp count = PyArray_SIZE(ARRAY(made));
-    if (count > 0 && fill(arguments[0], count, kind, PyArray_DATA(ARRAY(made)), option) < 0) {
+    if (count > 0 && fill(arguments[0], count, kind, PyArray_DATA(ARRAY(made)), line) < 0) {
         Py_CLEAR(made);
     }
     return unlock(held, made);
 }
 
+/* A number that all of a draw's numbers of a kind can be near: 0 if it is none, and Python says why. */
+static int
+is_moderate(PyObject *object, npy_float64 *number)
+{
+    *number = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : NAN;
+    return fabs(*number) <= 1e30;
+}
+
+/* draw_uniform(generator, shape or array, dtype, low = 0.0, high = 1.0) */
 PyObject *
 tiny_draw_uniform(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
-    return wrong_count("draw_uniform", given, 3, 3) ? NULL : filled_by(fill_uniforms, arguments, 0.0);
+    npy_float64 low = 0, high = 1;
+    if (wrong_count("draw_uniform", given, 3, 5)) {
+        return NULL;
+    }
+    if (given == 4 || (given == 5 && !(is_moderate(arguments[3], &low) && is_moderate(arguments[4], &high) && low <= high))) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_uniforms, arguments, (Line){low, high - low, high});
 }
 
+/* draw_normal(generator, shape or array, dtype, mean = 0.0, std = 1.0) */
 PyObject *
 tiny_draw_normal(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
-    return wrong_count("draw_normal", given, 3, 3) ? NULL : filled_by(fill_normals, arguments, 0.0);
+    npy_float64 mean = 0, std = 1;
+    if (wrong_count("draw_normal", given, 3, 5)) {
+        return NULL;
+    }
+    if (given == 4 || (given == 5 && !(is_moderate(arguments[3], &mean) && is_moderate(arguments[4], &std) && std >= 0))) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_normals, arguments, (Line){mean, std, 0});
 }
 
 PyObject *
 tiny_draw_ones(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
+    npy_float64 chance;
     if (wrong_count("draw_ones", given, 4, 4)) {
         return NULL;
     }
-    if (!PyFloat_CheckExact(arguments[3])) {
+    if (!is_moderate(arguments[3], &chance) || chance < 0 || chance > 1) {
         Py_RETURN_NONE;
     }
-    return filled_by(fill_ones, arguments, PyFloat_AS_DOUBLE(arguments[3]));
+    return filled_by(fill_ones, arguments, (Line){0, chance, 0});
+}
+
+/* draw_exponential(generator, array, dtype, rate): so few that NumPy's vectors, whose last bits need care, win nothing. */
+PyObject *
+tiny_draw_exponential(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_float64 rate;
+    if (wrong_count("draw_exponential", given, 4, 4)) {
+        return NULL;
+    }
+    if (!is_moderate(arguments[3], &rate) || !(rate > 0) || plain_kind(arguments[1], LARGEST_SIZE) == NOT_PLAIN) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_exponentials, arguments, (Line){0, -1.0 / rate, 0});
 }
 
 /* ---- choices ------------------------------------------------------------------------------------------------ */
@@ -615,6 +790,28 @@ tiny_draw_chances(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
 
 /* ---- whole numbers ------------------------------------------------------------------------------------------ */
 
+/* low + word % span; of a power of two, or by two products in place of a division (Lemire, Kaser and Kurz 2019). */
+static void
+remainders(const npy_uint32 *words, npy_int64 *out, npy_intp count, npy_int64 low, npy_uint32 span)
+{
+    if ((span & (span - 1)) == 0) {
+        for (npy_intp i = 0; i < count; i++) {
+            out[i] = low + (words[i] & (span - 1));
+        }
+        return;
+    }
+#ifdef __SIZEOF_INT128__
+    const npy_uint64 inverse = ~(npy_uint64)0 / span + 1;
+    for (npy_intp i = 0; i < count; i++) {
+        out[i] = low + (npy_int64)((unsigned __int128)(inverse * words[i]) * span >> 64);
+    }
+#else
+    for (npy_intp i = 0; i < count; i++) {
+        out[i] = low + words[i] % span;
+    }
+#endif
+}
+
 PyObject *
 tiny_draw_integers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
@@ -634,16 +831,38 @@ tiny_draw_integers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_s
         Py_XDECREF(made);
         return NULL;
     }
-    Words taken;
-    if (take_words(arguments[0], count, &taken) == 0) {
-        npy_int64 *out = PyArray_DATA(ARRAY(made));
-        const npy_uint32 span = (npy_uint32)(high - low);
-        for (npy_intp i = 0; i < count; i++) {
-            out[i] = low + taken.words[i] % span;
+    npy_int64 *out = PyArray_DATA(ARRAY(made));
+    for (npy_intp at = 0, many; at < count; at += many) {
+        Words taken;
+        many = count - at < CHUNK ? count - at : CHUNK;
+        if (take_words(arguments[0], many, &taken) < 0) {
+            break; /* with an error set */
         }
+        remainders(taken.words, out + at, many, low, (npy_uint32)(high - low));
         Py_DECREF(taken.owner);
     }
     return unlock(held, made);
+}
+
+/* Exchanges each number with one that comes after it or with itself. The remainders are found in float64, some at a time:
+ * quotients of 32 bits come out whole only where they are. */
+FOR_EACH_PROCESSOR static void
+shuffle(const npy_uint32 *words, npy_int64 *out, npy_intp count)
+{
+    npy_int32 skips[256];
+    for (npy_intp start = 0; start < count - 1; start += 256) {
+        const npy_int32 many = count - 1 - start < 256 ? (npy_int32)(count - 1 - start) : 256;
+        for (npy_int32 i = 0; i < many; i++) {
+            const npy_float64 word = words[start + i], left = (npy_float64)(npy_int32)(count - start - i);
+            skips[i] = (npy_int32)(word - floor(word / left) * left);
+        }
+        for (npy_int32 i = 0; i < many; i++) {
+            npy_int64 *here = out + start + i, *there = here + skips[i];
+            const npy_int64 kept = *here;
+            *here = *there;
+            *there = kept;
+        }
+    }
 }
 
 PyObject *
@@ -668,11 +887,7 @@ tiny_draw_order(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
         for (npy_int64 i = 0; i < count; i++) {
             out[i] = i;
         }
-        for (npy_int64 i = 0; i < count - 1; i++) {
-            const npy_int64 other = i + taken.words[i] % (npy_uint32)(count - i), kept = out[i];
-            out[i] = out[other];
-            out[other] = kept;
-        }
+        shuffle(taken.words, out, (npy_intp)count);
         Py_DECREF(taken.owner);
     }
     return unlock(held, made);
@@ -683,6 +898,10 @@ tiny_draw_order(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
 int
 start_draws(void)
 {
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    has_fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
     const struct {
         PyObject **place;
         const char *text;

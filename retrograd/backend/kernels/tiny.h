@@ -34,17 +34,27 @@ PyObject *tiny_from_numbers(PyObject *module, PyObject *const *arguments, Py_ssi
 PyObject *tiny_set_threads(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 int add_threads(PyObject *module);
 
-/* ---- draws.c ------------------------------------------------------------------------------------------------ */
+/* Where the compiler can build a function for several processors, the loader chooses among them. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
+
+/* ---- draws.c and twister.c ------------------------------------------------------------------------------------------------ */
 
 #define DRAWS(entry)                                                                                      \
     entry(draw_again, "draw_again(generator, rows, count): indices for each row, which may come again.")  \
-    entry(draw_uniform, "draw_uniform(generator, shape, dtype): uniform numbers in [0, 1), or None.")     \
-    entry(draw_normal, "draw_normal(generator, shape, dtype): normal numbers, or None.")                  \
+    entry(draw_uniform, "draw_uniform(generator, shape, dtype, low, high): uniform numbers, or None.")    \
+    entry(draw_normal, "draw_normal(generator, shape, dtype, mean, std): normal numbers, or None.")       \
+    entry(draw_exponential, "draw_exponential(generator, array, dtype, rate): numbers, or None.")         \
     entry(draw_ones, "draw_ones(generator, shape, dtype, chance): ones and zeros, or None.")              \
     entry(draw_chances, "draw_chances(generator, chances): a one or a zero for each, or None.")           \
     entry(draw_indices, "draw_indices(generator, rows): an index for each row of weights, or None.")      \
     entry(draw_integers, "draw_integers(generator, shape, low, high): int64 in [low, high), or None.")    \
-    entry(draw_order, "draw_order(generator, count): 0 .. count - 1 in random order, or None.")
+    entry(draw_order, "draw_order(generator, count): 0 .. count - 1 in random order, or None.")           \
+    entry(start_twister, "start_twister(key, seed): the key of a seed.")                                  \
+    entry(twist, "twist(key, words): fills an array with the next blocks of words.")
 
 #define DECLARE_DRAW(name, text) PyObject *tiny_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 DRAWS(DECLARE_DRAW)

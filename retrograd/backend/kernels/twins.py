@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -96,7 +98,36 @@ def _not_here(*arguments: Any) -> Array | None:
 
 
 draw_uniform = draw_ones = draw_chances = draw_again = _not_here
-draw_integers = draw_order = from_numbers = _not_here
+draw_integers = draw_order = draw_exponential = from_numbers = _not_here
+
+
+def start_twister(key: Array, seed: int, /) -> None:
+    """Overwrite a key of 624 words with that of a seed of 32 bits."""
+    words = [seed]
+    for place in range(1, len(key)):
+        words.append((1812433253 * (words[-1] ^ words[-1] >> 30) + place) & 0xFFFFFFFF)
+    key[:] = words
+
+
+@cache
+def _numpy_twister() -> tuple[Lock, np.random.MT19937, np.random.RandomState]:
+    """NumPy's generator, which is loaded only now, and another door to its stream."""
+    bits = np.random.MT19937(0)
+    return Lock(), bits, np.random.RandomState(bits)
+
+
+def twist(key: Array, words: Array, /) -> None:
+    """Overwrite an array of whole blocks of 624 words with those that follow a key's."""
+    lock, bits, stream = _numpy_twister()
+    with lock:
+        bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": len(key)}}
+        # Two ways to the same words: one is cheap to call, the other is cheap per word.
+        if words.size <= 4 * len(key):
+            words[:] = bits.random_raw(words.size)
+        else:
+            words[:] = stream.randint(0, 2**32, words.size, np.uint32)
+        key[:] = bits.state["state"]["key"]
+
 
 # A few numbers at a time, as for one step of an agent, are made with Python's floats: with arrays
 # it takes several times as long.
@@ -110,9 +141,11 @@ def _float64s(generator: Any, count: int) -> list[float]:
     ]
 
 
-def draw_normal(generator: Any, shape: Any, dtype: np.dtype[Any], /) -> Array | None:
+def draw_normal(
+    generator: Any, shape: Any, dtype: np.dtype[Any], mean: float = 0.0, std: float = 1.0, /
+) -> Array | None:
     count = math.prod(shape) if type(shape) is tuple else _FEW
-    if count >= _FEW or dtype not in _COMPARED[:2]:
+    if count >= _FEW or dtype not in _COMPARED[:2] or mean != 0 or std != 1:
         return None
     with generator.lock:
         numbers: list[float] = []

@@ -209,11 +209,7 @@ def bernoulli_(
     source = generator_or_default(generator, "bernoulli_")
     if not isinstance(p, Tensor):
         chance = _number("bernoulli_", "p", p)
-        return _write(
-            self,
-            "bernoulli_",
-            lambda a: fill_(a, discrete.bernoulli(source, a.size, chance, a.dtype)),
-        )
+        return _write(self, "bernoulli_", lambda a: discrete.bernoulli_(source, a, chance))
     if TRANSFORMS.active and is_mapped():
         return batches().bernoulli_in_place(
             lambda made, wide: bernoulli_(made, wide, generator=source), self, p
@@ -232,11 +228,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     """Overwrite with exponential numbers of rate `lambd`."""
     rate = _number("exponential_", "lambd", lambd)
     source = generator_or_default(generator, "exponential_")
-    return _write(
-        self,
-        "exponential_",
-        lambda a: fill_(a, continuous.exponential(source, a.size, rate, a.dtype)),
-    )
+    return _write(self, "exponential_", lambda a: continuous.exponential_(source, a, rate))
 
 
 @tensor_method

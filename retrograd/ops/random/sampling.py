@@ -91,7 +91,13 @@ def _own(sample: Callable[..., Array], shape: tuple[int, ...], *args: object) ->
     return array if array.flags.writeable else array.copy()
 
 
-def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[..., Tensor]:
+def _in_rows(array: Array) -> bool:
+    return type(array) is np.ndarray and array.flags.c_contiguous
+
+
+def _like(
+    name: str, fill: Callable[[Generator, Array], Array], draw: _Draw
+) -> Callable[..., Tensor]:
     def create(
         input: Tensor,
         *,
@@ -103,6 +109,13 @@ def _like(name: str, fill: Callable[[Generator, Array], Array]) -> Callable[...,
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
+        plain = layout is None and dtype is None and device is None
+        plain = plain and generator is None and memory_format is None
+        if plain and type(input) is Tensor and not (pin_memory or HOT["UNUSUAL"]):
+            array = input._array
+            made = draw(default_generator, array.shape, array.dtype) if _in_rows(array) else None
+            if made is not None:
+                return fresh(made, requires_grad)
         check_place(name, layout, device, pin_memory)
         if TRANSFORMS.active and is_mapped():
             again = functools.partial(
@@ -136,9 +149,9 @@ randn = _by_size(
     kernels.draw_normal,
 )
 randn.__doc__ = "Normal numbers with mean 0 and standard deviation 1."
-rand_like = _like("rand_like", uniform_array_)
+rand_like = _like("rand_like", uniform_array_, kernels.draw_uniform)
 rand_like.__doc__ = "Uniform numbers in [0, 1) in the shape, dtype and memory order of a tensor."
-randn_like = _like("randn_like", normal_array_)
+randn_like = _like("randn_like", normal_array_, kernels.draw_normal)
 randn_like.__doc__ = "Normal numbers in the shape, dtype and memory order of a tensor."
 
 
