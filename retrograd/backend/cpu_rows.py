@@ -46,7 +46,6 @@ def _found(name: str) -> Any:
 COMPILED: dict[str, Callable[..., Any]] = {}
 """What `compiled_first` was told, by op: replay calls it without a frame of Python in between."""
 
-_SHORT = 1024  # elements: so few have NumPy's bits
 rows = _found("rows")
 windows = _found("windows")
 
@@ -83,8 +82,18 @@ def _expit(x: Array) -> Array:
 
 
 def _not_below_zero(x: Array) -> Array:
-    found: Array | None = rows.relu(x) if x.size > _SHORT else None
+    found: Array | None = rows.relu(x)
     return cpu_masking.not_below_zero(x) if found is None else found
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    found = rows.where(condition, *choices) if len(choices) == 2 else None
+    return CPU.xp._library.where(condition, *choices) if found is None else found
+
+
+def _keep_where(values: Array, mask: Array) -> Array:
+    found: Array | None = rows.chosen_or_number(mask, values, 0)
+    return cpu_masking.keep_where(values, mask) if found is None else found
 
 
 def _add_rows(flat: Array, places: Array, values: Array) -> None:
@@ -123,6 +132,7 @@ if rows is not None:
     CPU.xp.__dict__.update(
         add_rows=_add_rows,
         expit=_expit,
+        keep_where=_keep_where,
         matmul=_matmul,
         matmul2d=_matmul2d,
         max=_max,
@@ -130,4 +140,5 @@ if rows is not None:
         not_below_zero=_not_below_zero,
         sum=_sum,
         sum_all=rows.sum_all,
+        where=_where,
     )

@@ -65,25 +65,25 @@ LOOP(divisor_rule, 1, 1, -g *(a / b / b))
 LOOP(scaled_product, 1, 0, g *(a *c))
 LOOP(difference_scaled, 1, 0, (g - a) * c) /* of two saved values: there is no gradient in it */
 
-/* A loop over the gradient and a mask of bools as the first value: the gradient where it has `kept`, else zero. */
-#define MASK_LOOP(name, kept, type)                                                                                  \
+/* A loop over the gradient and a mask of bools as the first value: the gradient where it has `kept`, else zero. All bits of
+ * an element or none: a branch that nobody can foretell takes as long as twenty elements. */
+#define MASK_LOOP(name, kept, type, bits)                                                                            \
     FOR_EACH_PROCESSOR static void name##_##type(const void *gradient, const void *mask, const void *Py_UNUSED(second), \
                                                  double Py_UNUSED(number), void *result, npy_intp count)              \
     {                                                                                                                \
-        const npy_##type *G = gradient;                                                                              \
+        const bits *G = gradient;                                                                                    \
         const npy_bool *M = mask;                                                                                    \
-        npy_##type *R = result;                                                                                      \
+        bits *R = result;                                                                                            \
         EACH_ALONE                                                                                                   \
         for (npy_intp i = 0; i < count; i++) {                                                                       \
-            const npy_##type g = G[i];                                                                               \
-            R[i] = (M[i] != 0) == kept ? g : 0;                                                                      \
+            R[i] = G[i] & (bits)-(bits)((M[i] != 0) == kept);                                                        \
         }                                                                                                            \
     }
 
-MASK_LOOP(masked_out, 0, float32)
-MASK_LOOP(masked_out, 0, float64)
-MASK_LOOP(masked_in, 1, float32)
-MASK_LOOP(masked_in, 1, float64)
+MASK_LOOP(masked_out, 0, float32, npy_uint32)
+MASK_LOOP(masked_out, 0, float64, npy_uint64)
+MASK_LOOP(masked_in, 1, float32, npy_uint32)
+MASK_LOOP(masked_in, 1, float64, npy_uint64)
 
 static const Loop masked_loops[2][2] = {{masked_out_float32, masked_out_float64}, {masked_in_float32, masked_in_float64}};
 
@@ -319,20 +319,40 @@ RULE(rule_clamp)
     return give(results, 0, part);
 }
 
-/* The gradient where a mask has `kept`, zero elsewhere. The mask repeats itself along the gradient's first dimensions. */
+typedef struct {
+    PyObject *gradient, *mask, *result;
+    Loop loop;
+} MaskWork;
+
+/* From one element to another; the mask repeats itself along the gradient's first dimensions. */
+static void
+do_masked(void *context, npy_intp start, npy_intp stop)
+{
+    const MaskWork *work = context;
+    const npy_intp period = PyArray_SIZE(ARRAY(work->mask)), item = PyArray_ITEMSIZE(ARRAY(work->gradient));
+    for (npy_intp at = start, run; at < stop; at += run) {
+        run = period - at % period < stop - at ? period - at % period : stop - at;
+        work->loop(PyArray_BYTES(ARRAY(work->gradient)) + at * item, (npy_bool *)PyArray_DATA(ARRAY(work->mask)) + at % period,
+                   NULL, 0, PyArray_BYTES(ARRAY(work->result)) + at * item, run);
+    }
+}
+
+/* The gradient where a mask has `kept`, zero elsewhere. */
 static PyObject *
 masked(PyObject *g, PyObject *mask, int kept, const Results *results, int is_last)
 {
-    const npy_intp count = PyArray_SIZE(ARRAY(g)), period = PyArray_SIZE(ARRAY(mask));
-    if (count == period) {
+    const npy_intp count = PyArray_SIZE(ARRAY(g));
+    if (count == PyArray_SIZE(ARRAY(mask))) {
         return computed(masked_loops[kept], g, mask, NULL, 0, results, is_last);
     }
     PyObject *made = chain_settle(results->chain) < 0 ? NULL : new_array_like(g);
-    const Loop loop = masked_loops[kept][is_float64(g)];
-    const npy_intp bytes = period * PyArray_ITEMSIZE(ARRAY(g));
-    for (npy_intp part = 0; made != NULL && part < count / period; part++) {
-        loop(PyArray_BYTES(ARRAY(g)) + part * bytes, PyArray_DATA(ARRAY(mask)), NULL, 0,
-             PyArray_BYTES(ARRAY(made)) + part * bytes, period);
+    if (made != NULL) {
+        MaskWork work = {g, mask, made, masked_loops[kept][is_float64(g)]};
+        PyThreadState *released = count >= LONG_LOOP ? PyEval_SaveThread() : NULL;
+        in_threads(shared_threads, do_masked, &work, count, THREAD_GRAIN);
+        if (released != NULL) {
+            PyEval_RestoreThread(released);
+        }
     }
     return made;
 }

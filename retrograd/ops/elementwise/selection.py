@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import core, dtypes, samples
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
@@ -307,6 +308,19 @@ def clamp(
     return input if max is None else xp.minimum(max, input)
 
 
+def _compiled_clamp(input: Array, min: Any = None, max: Any = None) -> Array | None:
+    check_limits(input, min, max)
+    found: Array | None
+    if min is None:
+        found = rows.not_above(max, input)
+    else:
+        found = rows.not_below(min, input) if max is None else rows.limited(input, min, max)
+    return found
+
+
+compiled_first("clamp", _compiled_clamp, short=True)
+
+
 @op(
     input=lambda m, g, input, min, max: m.where(_inside(m, input, min, max), g, 0),
     min=_low_rule,
@@ -415,6 +429,9 @@ def _clamp_min_number(xp: Namespace, input: Array, min: Operand) -> Array:
     return xp.maximum(min, input)
 
 
+compiled_first("_clamp_min_number", _compiled_clamp, short=True)
+
+
 @op(
     input=lambda m, g, input, min: m.where(m.ge(input, min), g, 0),
     min=lambda m, g, input, min: m.where(m.lt(input, min), g, 0),
@@ -442,6 +459,11 @@ def _clamp_min_tensor(xp: Namespace, input: Array, min: Array) -> Array:
 def _clamp_max_number(xp: Namespace, input: Array, max: Operand) -> Array:
     check_limits(input, max)
     return xp.minimum(max, input)
+
+
+compiled_first(
+    "_clamp_max_number", lambda input, max: _compiled_clamp(input, None, max), short=True
+)
 
 
 @op(

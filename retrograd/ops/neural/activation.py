@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import dtypes, samples
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element, check_limits
 from retrograd.ops.neural.operand_checks import floating_only
@@ -177,6 +178,9 @@ def _hardtanh_gradient(
     return xp.keep_where(grad, xp.logical_not(outside))
 
 
+compiled_first("_hardtanh_gradient", "limited_gradient", short=True)
+
+
 def _check_hardtanh(input: Array, min_val: float, max_val: float) -> None:
     if input.dtype is dtypes.B8:
         raise RuntimeError("Bool inputs not supported for hardtanh")
@@ -201,6 +205,13 @@ def hardtanh(xp: Namespace, input: Array, min_val: float = -1.0, max_val: float 
     return xp.minimum(high, xp.maximum(low, input))  # a zero keeps its sign
 
 
+def _compiled_hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array | None:
+    check_limits(input, min_val, max_val)
+    found: Array | None = rows.limited(input, min_val, max_val)
+    return found
+
+
+compiled_first("hardtanh", _compiled_hardtanh, short=True)
 hardtanh_ = inplace_twin("hardtanh", namespaces=("nn.functional",))
 
 
@@ -337,6 +348,7 @@ def hardswish(xp: Namespace, input: Array) -> Array:
     return xp.divide(xp.multiply(input, ramp), 6)
 
 
+compiled_first("hardswish", "hardswish", short=True)
 _hardswish_write = inplace_twin("hardswish")
 
 
@@ -371,6 +383,7 @@ def hardsigmoid(xp: Namespace, input: Array) -> Array:
     return xp.divide(xp.minimum(xp.maximum(xp.add(input, 3), 0), 6), 6)
 
 
+compiled_first("hardsigmoid", "hardsigmoid", short=True)
 _hardsigmoid_write = inplace_twin("hardsigmoid")
 
 

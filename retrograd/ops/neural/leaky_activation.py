@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
@@ -57,6 +58,13 @@ def _leaky_kernel(xp: Namespace, input: Array, negative_slope: float) -> Array:
 def leaky_relu(xp: Namespace, input: Array, negative_slope: float = 0.01) -> Array:
     """The input where positive, else a fraction of it."""
     return _leaky_kernel(xp, input, negative_slope)
+
+
+compiled_first(
+    "leaky_relu",
+    lambda input, negative_slope=0.01: rows.leaky_relu(input, negative_slope),
+    short=True,
+)
 
 
 def _leaky_rule_of_result(m: Table, g: Tensor, out: Tensor, negative_slope: float) -> Tensor:

@@ -6,6 +6,8 @@ import math
 import warnings
 
 from retrograd import dtypes
+from retrograd.backend import CPU
+from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.engine.grad_mode import no_grad
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
@@ -140,6 +142,14 @@ def mse_loss(xp: Namespace, input: Array, target: Array, reduction: int) -> Arra
     """The squared differences, or their mean or sum."""
     difference = xp.subtract(input, target)
     return reduced(xp, xp.multiply(difference, difference), reduction)
+
+
+def _compiled_mse_loss(input: Array, target: Array, reduction: int) -> Array | None:
+    losses: Array | None = rows.squared_error(input, target)
+    return None if losses is None else reduced(CPU.xp, losses, reduction)
+
+
+compiled_first("mse_loss", _compiled_mse_loss, short=True)
 
 
 @functional(

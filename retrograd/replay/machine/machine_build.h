@@ -34,7 +34,7 @@
 #define NAMED(name) name##_of_floats
 #define LIBM(name) name##f
 #include "../../backend/kernels/vectors.h"
-#include "machine_functions.h"
+#include "../../backend/kernels/primitives.h"
 #include "machine_loops.h"
 #undef REAL
 #undef OTHER_REAL
@@ -56,7 +56,7 @@
 #define NAMED(name) name##_of_doubles
 #define LIBM(name) name
 #include "../../backend/kernels/vectors.h"
-#include "machine_functions.h"
+#include "../../backend/kernels/primitives.h"
 #include "machine_loops.h"
 
 const MachineLoops BUILD = {

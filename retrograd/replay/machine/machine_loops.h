@@ -1,4 +1,4 @@
-/* Chains of elementwise operations and small products, for one type; see machine_functions.h.
+/* Chains of elementwise operations and small products, for one type; see backend/kernels/primitives.h.
  *
  * A chain does all its operations on one block of elements before it goes to the next, so that what is computed stays
  * in the first-level cache. Registers are longer than a block by what fills the last vector.

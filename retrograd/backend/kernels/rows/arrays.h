@@ -23,6 +23,7 @@ extern const ThreadPool *row_pool;
 extern PyMethodDef sum_methods[], channel_methods[];                   /* sums.c, channels.c */
 extern PyMethodDef taking_methods[], adding_methods[];                /* taking.c, adding.c */
 extern PyMethodDef running_methods[];                                 /* running.c */
+extern PyMethodDef element_methods[];                                 /* elementwise.c */
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
 extern PyMethodDef attention_methods[];                               /* attention.c */
 extern PyMethodDef product_methods[];                                 /* products.c */
@@ -44,6 +45,36 @@ static inline int
 is_plain(PyObject *array)
 {
     return PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_ISALIGNED(ARRAY(array));
+}
+
+static inline int
+are_same_shape(PyObject *a, PyObject *b)
+{
+    return PyArray_NDIM(ARRAY(a)) == PyArray_NDIM(ARRAY(b))
+           && PyArray_CompareLists(PyArray_DIMS(ARRAY(a)), PyArray_DIMS(ARRAY(b)), PyArray_NDIM(ARRAY(a)));
+}
+
+/* Dense and aligned, in rows or in columns. */
+static inline int
+is_dense(PyObject *array)
+{
+    return PyArray_ISALIGNED(ARRAY(array))
+           && (PyArray_IS_C_CONTIGUOUS(ARRAY(array)) || PyArray_IS_F_CONTIGUOUS(ARRAY(array)));
+}
+
+static inline int
+are_laid_alike(PyObject *a, PyObject *b)
+{
+    return (PyArray_IS_C_CONTIGUOUS(ARRAY(a)) && PyArray_IS_C_CONTIGUOUS(ARRAY(b)))
+           || (PyArray_IS_F_CONTIGUOUS(ARRAY(a)) && PyArray_IS_F_CONTIGUOUS(ARRAY(b)));
+}
+
+/* A new array of the shape and type; in columns where `array` is so. */
+static inline PyObject *
+new_like(PyObject *array)
+{
+    const int in_columns = !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_IS_F_CONTIGUOUS(ARRAY(array));
+    return PyArray_EMPTY(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)), PyArray_TYPE(ARRAY(array)), in_columns);
 }
 
 static inline int

@@ -17,41 +17,11 @@ const ThreadPool *row_pool;
 
 /* ---- what comes in ------------------------------------------------------------------------------------------ */
 
-static int
-are_same_shape(PyObject *a, PyObject *b)
-{
-    return PyArray_NDIM(ARRAY(a)) == PyArray_NDIM(ARRAY(b))
-           && PyArray_CompareLists(PyArray_DIMS(ARRAY(a)), PyArray_DIMS(ARRAY(b)), PyArray_NDIM(ARRAY(a)));
-}
-
-/* Dense and aligned, in rows or in columns. */
-static int
-is_dense(PyObject *array)
-{
-    return PyArray_ISALIGNED(ARRAY(array))
-           && (PyArray_IS_C_CONTIGUOUS(ARRAY(array)) || PyArray_IS_F_CONTIGUOUS(ARRAY(array)));
-}
-
-static int
-are_laid_alike(PyObject *a, PyObject *b)
-{
-    return (PyArray_IS_C_CONTIGUOUS(ARRAY(a)) && PyArray_IS_C_CONTIGUOUS(ARRAY(b)))
-           || (PyArray_IS_F_CONTIGUOUS(ARRAY(a)) && PyArray_IS_F_CONTIGUOUS(ARRAY(b)));
-}
-
 /* The same elements row by row and aligned: the array itself or a copy, a new reference. */
 static PyObject *
 by_rows(PyObject *array)
 {
     return PyArray_FromArray(ARRAY(array), NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
-}
-
-/* A new array of the shape and type; in columns where `array` is so. */
-static PyObject *
-new_like(PyObject *array)
-{
-    const int in_columns = !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) && PyArray_IS_F_CONTIGUOUS(ARRAY(array));
-    return PyArray_EMPTY(PyArray_NDIM(ARRAY(array)), PyArray_DIMS(ARRAY(array)), PyArray_TYPE(ARRAY(array)), in_columns);
 }
 
 /* ---- in several threads ------------------------------------------------------------------------------------- */
@@ -378,7 +348,6 @@ FUNCTION(softmax_gradient, run_row_pairs)
 FUNCTION(log_softmax_gradient, run_row_pairs)
 FUNCTION(sigmoid, run_map)
 FUNCTION(silu, run_map)
-FUNCTION(relu, run_map)
 FUNCTION(gelu, run_map)
 FUNCTION(gelu_tanh, run_map)
 FUNCTION(silu_gradient, run_pair)
@@ -395,7 +364,6 @@ static PyMethodDef methods[] = {
     METHOD(log_softmax_gradient, "log_softmax_gradient(grad, output, dim)"),
     METHOD(sigmoid, "sigmoid(input)"),
     METHOD(silu, "silu(input)"),
-    METHOD(relu, "relu(input): with NumPy's bits"),
     METHOD(gelu, "gelu(input): the form with erf"),
     METHOD(gelu_tanh, "gelu_tanh(input)"),
     METHOD(silu_gradient, "silu_gradient(grad, input)"),
@@ -423,8 +391,8 @@ PyInit__rows(void)
     usable_builds(builds);
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
-    PyMethodDef *const topics[] = {sum_methods,       channel_methods,   taking_methods, adding_methods,  running_methods,
-                                   recurrent_methods, attention_methods, loss_methods,   product_methods};
+    PyMethodDef *const topics[] = {sum_methods,     channel_methods,   taking_methods,    adding_methods, running_methods,
+                                   element_methods, recurrent_methods, attention_methods, loss_methods,   product_methods};
     for (size_t at = 0; module != NULL && at < sizeof topics / sizeof *topics; at++) {
         if (PyModule_AddFunctions(module, topics[at]) < 0) {
             Py_CLEAR(module);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rows_elementwise_names.h"
+
 /* One row's numbers for layer_norm and its gradients. `weight` and `bias` have one element for each column or are
  * NULL; so are the outputs that nobody wants. `mean` and `inverse` have one element for each row. */
 typedef struct {
@@ -117,6 +119,18 @@ typedef struct {
 
 /* From part `start` to part `stop`; -1: no memory. A part is so many rows of one panel of columns of one product. */
 typedef int (*ProductLoop)(const ProductWork *work, ptrdiff_t start, ptrdiff_t stop);
+/* Elementwise loops: arrays that lie alike, and numbers. The list is written from the kernels of the ops. */
+typedef struct {
+    const void *inputs[3];
+    void *result;
+    double numbers[2];
+} ElementWork;
+
+typedef void (*ElementLoop)(const ElementWork *work, ptrdiff_t start, ptrdiff_t stop);
+
+#define ENUMERATED(name, kinds) ELEMENTS_##name,
+enum { ELEMENTWISE_LOOPS(ENUMERATED) ELEMENTWISE_COUNT };
+#undef ENUMERATED
 
 /* How many columns are added up at a time: their totals stay in the nearest cache. */
 #define COLUMNS_TOGETHER 512
@@ -134,7 +148,7 @@ typedef struct {
     RowsLoop sum_rows[2], largest_rows[2], smallest_rows[2];
     ColumnsLoop sum_columns[2], largest_columns[2], smallest_columns[2];
     SlicesLoop add_slices[2];
-    MapLoop relu[2];
+    ElementLoop elements[ELEMENTWISE_COUNT][2];
     AttentionLoop attention[2];
     ProductLoop product[2];
     ptrdiff_t panel_columns[2]; /* of `product` */

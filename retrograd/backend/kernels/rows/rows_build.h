@@ -27,6 +27,8 @@
 #include "rows_sums.h"
 #include "rows_extremes.h"
 #include "rows_slices.h"
+#include "../primitives.h"
+#include "rows_elements.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -54,6 +56,8 @@
 #include "rows_sums.h"
 #include "rows_extremes.h"
 #include "rows_slices.h"
+#include "../primitives.h"
+#include "rows_elements.h"
 #include "rows_recurrent.h"
 #include "rows_channels.h"
 #include "rows_attention.h"
@@ -92,7 +96,9 @@ const RowLoops BUILD = {
     .largest_columns = PAIR(largest_columns),
     .smallest_columns = PAIR(smallest_columns),
     .add_slices = PAIR(add_slices),
-    .relu = PAIR(relu),
+#define ENTRY(name, kinds) [ELEMENTS_##name] = PAIR(name),
+    .elements = {ELEMENTWISE_LOOPS(ENTRY)},
+#undef ENTRY
     .attention = PAIR(attention),
 #if VECTOR_BYTES >= 32
     .product = PAIR(product),

@@ -88,16 +88,3 @@ NAMED(sum_columns)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t co
         out[at] = (REAL)totals[at];
     }
 }
-
-/* ---- without rounding: NumPy's bits -------------------------------------------------------------------------- */
-
-/* max(x, 0): nan stays, and so does the sign of a zero. */
-static void
-NAMED(relu)(const void *input, void *result, ptrdiff_t size)
-{
-    const REAL *restrict x = input;
-    REAL *restrict out = result;
-    for (ptrdiff_t at = 0; at < size; at++) {
-        out[at] = x[at] < 0 ? 0 : x[at];
-    }
-}

@@ -1,5 +1,5 @@
-/* The primitives of chains, as functions of vectors, for one type; see backend/kernels/vectors.h. A truth is a vector of bits,
- * all set or none. */
+/* The primitives of elementwise expressions, as functions of vectors, for one type; see vectors.h. A truth is a vector of
+ * bits, all set or none. Chains of replay and the loops in rows/rows_elementwise.h are made of them. */
 
 INLINE V
 NAMED(truth)(IV held)
