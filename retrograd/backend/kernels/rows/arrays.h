@@ -25,9 +25,8 @@ extern PyMethodDef taking_methods[], adding_methods[];                /* taking.
 extern PyMethodDef running_methods[];                                 /* running.c */
 extern PyMethodDef element_methods[];                                 /* elementwise.c */
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
-extern PyMethodDef attention_methods[];                               /* attention.c */
+extern PyMethodDef attention_methods[], loss_methods[];               /* attention.c, losses.c */
 extern PyMethodDef product_methods[];                                 /* products.c */
-extern PyMethodDef loss_methods[];                                    /* losses.c */
 
 /* 0 for an array of float32, 1 of float64, -1 for anything else. */
 static inline int

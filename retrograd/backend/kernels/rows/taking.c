@@ -81,7 +81,7 @@ can_move(PyObject *object)
 }
 
 static PyObject *
-new_like(PyObject *input, int ndim, const npy_intp *shape)
+new_shaped(PyObject *input, int ndim, const npy_intp *shape)
 {
     PyArray_Descr *kind = PyArray_DESCR(ARRAY(input));
     Py_INCREF(kind);
@@ -175,7 +175,7 @@ rows_take_along(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
     if (axis < 0 || !match_beside(ndim, shape, named, axis)) {
         Py_RETURN_NONE;
     }
-    PyObject *result = new_like(input, ndim, named);
+    PyObject *result = new_shaped(input, ndim, named);
     if (result == NULL) {
         return NULL;
     }
@@ -250,7 +250,7 @@ rows_take_slices(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssi
     if (!fits_item(input, work.item)) {
         Py_RETURN_NONE;
     }
-    PyObject *result = new_like(input, ndim + named - 1, shape);
+    PyObject *result = new_shaped(input, ndim + named - 1, shape);
     if (result == NULL) {
         return NULL;
     }
