@@ -221,7 +221,7 @@ def _convolution(
 
 
 _convolution("conv1d", 32, 64, 64, (128,), padding=1)
-_convolution("conv3d", 4, 16, 32, (16, 16, 16), padding=1)
+_convolution("conv3d", 8, 16, 32, (8, 8, 8), padding=1)
 _convolution("conv_transpose1d", 16, 64, 32, (128,), stride=2, padding=1)
 _convolution("conv_transpose2d", 16, 64, 32, (14, 14), stride=2, padding=1)
 _convolution("conv_transpose3d", 2, 32, 16, (8, 8, 8), stride=2, padding=1)
