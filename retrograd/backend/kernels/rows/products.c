@@ -74,6 +74,10 @@ read_factors(PyObject *left, PyObject *right, Factors *found)
 #define BLAS_CALL 8000     /* what a call of the BLAS takes before it multiplies */
 #define BLAS_EACH 1.2      /* a multiplication of the BLAS, */
 #define BLAS_BY_COLUMNS 1.5 /* and where the second factor lies by columns */
+/* Beside vectors of 32 bytes: a panel that is read in place is one line of the cache wide, and large ones are better
+ * copied, as the BLAS does. */
+#define NARROW_CALL 60000
+#define NARROW_EACH 0.9
 #define LONGEST 2048       /* terms: a longer panel leaves the second-level cache */
 #define FAR_TERMS (1 << 19) /* from the first term to the last: numbers so far apart are on too many pages */
 
@@ -100,8 +104,9 @@ best_way(const Factors *of)
     const double written = (double)of->rows * (double)of->columns;
     const double turned = LAYING_OUT * written
                           + cost_of(of->columns, of->rows, of->inner, vector, of->b.of_row, of->a.of_row == 1);
-    const double each = of->b.of_column == 1 ? BLAS_EACH : BLAS_BY_COLUMNS;
-    const double blas = BLAS_CALL + each * written * (double)of->inner;
+    const int narrow = row_loops->vector_bytes < 64 && of->b.of_column == 1;
+    const double each = narrow ? NARROW_EACH : of->b.of_column == 1 ? BLAS_EACH : BLAS_BY_COLUMNS;
+    const double blas = (narrow ? NARROW_CALL : BLAS_CALL) + each * written * (double)of->inner;
     return blas < across && blas < turned ? BLAS : turned < across ? TURNED : ACROSS;
 }
 
