@@ -44,7 +44,7 @@ def _found(name: str) -> Any:
 
 
 COMPILED: dict[str, Callable[..., Any]] = {}
-"""What `compiled_first` was told, by op: replay calls it without a frame of Python in between."""
+"""What compiled functions do, by op: replay calls them without a frame of Python in between."""
 
 rows = _found("rows")
 windows = _found("windows")
@@ -129,6 +129,7 @@ def _matmul2d(a: Array, b: Array) -> Array:
 
 
 if rows is not None:
+    COMPILED["xp.matmul"] = rows.product
     CPU.xp.__dict__.update(
         add_rows=_add_rows,
         expit=_expit,

@@ -35,6 +35,7 @@ from retrograd.replay.unfolding import unfolded
 
 _LOOK_BACK = 24  # groups that an instruction may move over
 _SHORT = 2048  # elements: up to here chains take less than a call and its arrays
+_LARGE_PRODUCT = 1 << 16  # multiplications: worth a call of what chooses between BLAS and own loops
 _MOST_STEPS = 1000  # of a chain: more of them might need more registers than there are
 _IDENTITIES = {"array.copy", "expand", "xp.broadcast_to", "xp.asarray", "xp.array"}
 _IDENTITIES |= {"contiguous", "xp.ascontiguousarray"}
@@ -78,11 +79,7 @@ class Fusing:
             return
         del self.groups[before:]  # as if nothing had been tried
         self.groups[len(self.groups) - len(groups) :] = groups
-        group = Group(made=instruction)
-        group.reads = [(region_of(s), None) for s in slots_in([*_operands(instruction)])]
-        targets = [instruction.target, *instruction.results]
-        group.writes = [(region_of(s), None) for s in targets if s is not None]
-        self.groups.append(group)
+        self.groups.append(_calling(instruction))
 
     def _native(self, instruction: Instruction) -> bool:
         """Whether the machine has instructions for it; then it is in a group."""
@@ -254,6 +251,10 @@ class Fusing:
             _matrix(b, (batch, inner, columns), item, column=vector),
             _matrix(out, (batch, rows, columns), item, column=vector),
         ]
+        if rows * columns * inner > _LARGE_PRODUCT and "xp.matmul" in COMPILED and not vector:
+            if is_dense(out) and len(a.shape) == len(b.shape):
+                self.groups.append(_calling(Instruction("xp.matmul", (a, b), {}, (out,))))
+                return True
         if rows * columns * inner > 4096 and not (
             has_products()
             and _blas(matrices[0], rows, inner)
@@ -268,6 +269,15 @@ class Fusing:
             return False
         self.groups.append(group)
         return True
+
+
+def _calling(instruction: Instruction) -> Group:
+    """A group that calls a kernel."""
+    group = Group(made=instruction)
+    group.reads = [(region_of(s), None) for s in slots_in([*_operands(instruction)])]
+    targets = [instruction.target, *instruction.results]
+    group.writes = [(region_of(s), None) for s in targets if s is not None]
+    return group
 
 
 def _is_compiled(instruction: Instruction) -> bool:

@@ -269,7 +269,9 @@ def test_sums_at_the_end_of_a_chain(build, shape, axis, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("sizes", [(1, 10, 5), (3, 4, 2), (40, 50, 60), (64, 1, 33), (1, 128, 128)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 10, 5), (3, 4, 2), (40, 20, 60), (64, 1, 33), (1, 128, 128), (40, 50, 60)]
+)
 @pytest.mark.parametrize("form", ["plain", "first", "second", "both", "sliced"])
 def test_products(build, sizes, form, dtype):
     rows, inner, columns = sizes
@@ -287,7 +289,8 @@ def test_products(build, sizes, form, dtype):
         second = b.T if form in ("second", "both") else b
         return [RECORDING.raw.mm(first, second), RECORDING.raw.addmm(second[0], first, second)]
 
-    expected, found = both(step, [a, b])
+    # large ones call what chooses between BLAS and own loops
+    expected, found = both(step, [a, b], calls=rows * inner * columns > 1 << 16)
     close(expected, found, dtype)
 
 
