@@ -46,8 +46,8 @@ def _replaced(program: Program, done: list[Instruction], made: list[Slot]) -> Pr
     part = replace(program, instructions=done, inputs=[], outputs=made)
     buffers: dict[Buffer, Buffer] = {}
     for slot, value in zip(made, PythonExecutor(part).run([]), strict=True):
-        whole = value.nbytes == slot.buffer.nbytes and value.flags.forc
-        if whole and (value != value.reshape(-1)[:1]).any():  # else chains take it as a number
+        whole = value.nbytes == slot.buffer.nbytes > 0 and value.flags.forc
+        if whole and (value != value.flat[0]).any():  # else chains take it as a number
             buffers[slot.buffer] = replace(slot.buffer, kind="constant", value=value)
     slots: dict[Slot, Slot] = {}
 
@@ -62,8 +62,8 @@ def _replaced(program: Program, done: list[Instruction], made: list[Slot]) -> Pr
         return slots.setdefault(value, replace(value, buffer=buffers[value.buffer]))
 
     gone = {id(each) for each in done}  # but for those whose results are no constants
-    needed = {slot.buffer for each in program.instructions if id(each) not in gone
-              for slot in _read(each)} - buffers.keys()  # fmt: skip
+    kept = [each for each in program.instructions if id(each) not in gone]
+    needed = {slot.buffer for each in kept for slot in _read(each)} - buffers.keys()
     for each in reversed(done):
         if any(slot is not None and slot.buffer in needed for slot in each.results):
             gone.remove(id(each))

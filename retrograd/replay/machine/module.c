@@ -143,7 +143,7 @@ read_views(Machine *self, PyObject *list)
     for (int at = 0; self->view != NULL && at < self->views; at++) {
         View *view = self->view + at;
         PyObject *shape, *strides, *dtype;
-        int other;
+        int other = 0;
         if (!PyArg_ParseTuple(PyList_GET_ITEM(list, at), "inOOO!p", &view->buffer, &view->offset, &shape, &strides,
                               &PyArrayDescr_Type, &dtype, &view->written)
             || !read_sizes(shape, view->shape, NPY_MAXDIMS, &view->dims)
@@ -221,7 +221,7 @@ static int
 read_place(const Machine *self, const Chain *chain, int number, PyObject *tuple, Place *place)
 {
     PyObject *strides;
-    int dims;
+    int dims = 0;
     if (!PyArg_ParseTuple(tuple, "inOi", &place->buffer, &place->offset, &strides, &place->kind)
         || !read_sizes(strides, place->strides, MOST_DIMS, &dims)) {
         return 0;
@@ -249,7 +249,7 @@ static int
 read_sum(const Machine *self, Chain *chain, int number, PyObject *tuple, Sum *sum)
 {
     PyObject *strides;
-    int dims;
+    int dims = 0;
     if (!PyArg_ParseTuple(tuple, "inOndi", &sum->buffer, &sum->offset, &strides, &sum->count, &sum->scale, &sum->kind)
         || !read_sizes(strides, sum->strides, MOST_DIMS, &dims)) {
         return 0;
