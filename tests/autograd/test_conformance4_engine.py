@@ -228,12 +228,13 @@ def warnings_in_backward(lib, log):
 def undefined_gradients_of_convolutions(lib, log):
     ad = lib.autograd.forward_ad
     backward = lib.ops.aten.convolution_backward
-    data = lib.rand(1, 2, 4, 4)
-    for transposed, weight in ((False, lib.rand(4, 1, 3, 3)), (True, lib.rand(2, 2, 3, 3))):
+    data = lib.rand(1, 2, 4, 4, dtype=lib.float64)
+    for transposed, shape in ((False, (4, 1, 3, 3)), (True, (2, 2, 3, 3))):
+        weight = lib.rand(shape, dtype=lib.float64)
         convolve = lib.nn.functional.conv_transpose2d if transposed else lib.nn.functional.conv2d
-        grad = lib.rand(convolve(data, weight, None, 2, groups=2).shape)
+        grad = lib.rand(convolve(data, weight, None, 2, groups=2).shape, dtype=lib.float64)
         with ad.dual_level():
-            dual = ad.make_dual(weight, lib.ones(weight.shape))
+            dual = ad.make_dual(weight, lib.ones(weight.shape, dtype=lib.float64))
             for mask in ((False, True, False), (True, False, False), (True, True, True)):
                 found = backward(
                     grad, data, dual, (0,), (2, 2), (0, 0), (1, 1), transposed, (0, 0), 2, mask

@@ -28,7 +28,7 @@ BLOCK = re.compile(
     r"^```python\n(?P<program>(?:(?!```).*\n)*)```$(?:\n\n```text\n(?P<printed>(?:(?!```).*\n)*)```$)?",
     re.MULTILINE,
 )
-OURS = "torch.summary"  # PyTorch has no such function
+OURS = ("torch.summary", "memory.give_back")  # PyTorch has no such functions
 
 
 def blocks() -> list[Any]:
@@ -37,7 +37,7 @@ def blocks() -> list[Any]:
         text = page.read_text(encoding="utf-8")
         for match in BLOCK.finditer(text):
             place = f"{page.relative_to(printed.ROOT)}:{text.count(chr(10), 0, match.start()) + 2}"
-            if OURS not in match["program"]:
+            if not any(name in match["program"] for name in OURS):
                 found.append(pytest.param(match["program"], match["printed"] or "", id=place))
     return found
 

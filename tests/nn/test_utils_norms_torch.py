@@ -27,14 +27,15 @@ def facts(layer):
 
 
 def trained(t, layer):
-    x = t.linspace(-1.0, 1.5, 18).reshape(2, 3, 3)
+    x = t.linspace(-1.0, 1.5, 18, dtype=t.float64).reshape(2, 3, 3)
     output = layer(x)
     output.sin().sum().backward()
     return [output, {name: p.grad for name, p in layer.named_parameters()}]
 
 
 def made(t, kind):
-    return t.nn.Linear(3, 2) if kind == "Linear" else getattr(t.nn, kind)(3, 2, 2)
+    layer = t.nn.Linear(3, 2) if kind == "Linear" else getattr(t.nn, kind)(3, 2, 2)
+    return layer.double()
 
 
 KINDS = ["Linear", "Conv1d", "ConvTranspose1d"]
@@ -51,12 +52,16 @@ def test_weight_norm(kind, dim):
         found = [facts(layer), layer.weight, *trained(t, layer)]
         with t.no_grad():
             layer.weight_g *= 2
-        found.append(layer(t.ones(2, 3, 3)))
+        found.append(layer(t.ones(2, 3, 3, dtype=t.float64)))
         twin = made(t, kind)
         twin = t.nn.utils.weight_norm(twin, dim=dim)
         twin.load_state_dict(layer.state_dict())
-        found.append(twin(t.ones(2, 3, 3)))
-        return [*found, facts(t.nn.utils.remove_weight_norm(layer)), layer(t.ones(2, 3, 3))]
+        found.append(twin(t.ones(2, 3, 3, dtype=t.float64)))
+        return [
+            *found,
+            facts(t.nn.utils.remove_weight_norm(layer)),
+            layer(t.ones(2, 3, 3, dtype=t.float64)),
+        ]
 
     assert not fails(beside(scenario))
 
@@ -96,11 +101,11 @@ def test_spectral_norm(kind, options):
         layer = t.nn.utils.spectral_norm(made(t, kind), **options)
         found = [facts(layer), *trained(t, layer), dict(layer.state_dict())]
         layer.eval()
-        found += [layer(t.ones(2, 3, 3)), dict(layer.state_dict())]
-        layer.train()(t.ones(2, 3, 3))
+        found += [layer(t.ones(2, 3, 3, dtype=t.float64)), dict(layer.state_dict())]
+        layer.train()(t.ones(2, 3, 3, dtype=t.float64))
         twin = t.nn.utils.spectral_norm(made(t, kind), **options)
         twin.load_state_dict(layer.state_dict())
-        found += [facts(twin), twin.eval()(t.ones(2, 3, 3))]
+        found += [facts(twin), twin.eval()(t.ones(2, 3, 3, dtype=t.float64))]
         metadata = layer.state_dict()._metadata
         found.append({key: dict(value) for key, value in metadata.items()})
         t.nn.utils.remove_spectral_norm(layer)

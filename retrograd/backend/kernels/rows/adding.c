@@ -124,6 +124,9 @@ read_target(PyObject *target, PyObject *dim, PyObject *index, PyObject *source, 
         return 0;
     }
     *ndim = PyArray_NDIM(ARRAY(source));
+    if (*ndim == 0) { /* one element, and no shape to copy */
+        return 0;
+    }
     if (PyTuple_Check(target) && PyTuple_GET_SIZE(target) == *ndim) {
         for (int at = 0; at < *ndim; at++) {
             int overflow = 0;

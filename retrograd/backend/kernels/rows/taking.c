@@ -243,7 +243,9 @@ rows_take_slices(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssi
         Py_RETURN_NONE;
     }
     memcpy(shape, PyArray_DIMS(ARRAY(input)), (size_t)axis * sizeof(npy_intp));
-    memcpy(shape + axis, PyArray_DIMS(ARRAY(index)), (size_t)named * sizeof(npy_intp));
+    for (int at = 0; at < named; at++) { /* an index without dimensions has no array of them */
+        shape[axis + at] = PyArray_DIM(ARRAY(index), at);
+    }
     memcpy(shape + axis + named, PyArray_DIMS(ARRAY(input)) + axis + 1, (size_t)(ndim - axis - 1) * sizeof(npy_intp));
     Taking work = {.split = split_at(ndim, PyArray_DIMS(ARRAY(input)), axis), .length = PyArray_SIZE(ARRAY(index))};
     work.item = work.split.inner * PyArray_ITEMSIZE(ARRAY(input));
