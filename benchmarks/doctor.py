@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.doctor import session
-from retrograd.doctor.watching.engines import RetrogradEngine, TorchEngine
+from retrograd.watching.engines import RetrogradEngine, TorchEngine
 
 Step = Callable[[], None]
 MODES = ("plain", "doctor", "anomaly")

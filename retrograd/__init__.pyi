@@ -1035,6 +1035,7 @@ def gradient(
     dim: _int | Sequence[_int] | None = None,
     edge_order: _int = 1,
 ) -> tuple[Tensor, ...]: ...
+from retrograd import graph as graph
 def greater(
     input: Tensor,
     other: Tensor | Number | _complex,

@@ -11,7 +11,7 @@ from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
 
 
 class Report:

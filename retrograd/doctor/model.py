@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
+from retrograd.watching.places import Place
+
 CAUSES = {
     "same-loss-twice": "backward is called again on a loss that was already sent back",
     "shared-subgraph": "two losses hang on one forward pass; the first backward released it",
@@ -35,19 +37,6 @@ FIX_KINDS = frozenset(
     drop-requires-grad fix-checkpoint-call
     """.split()
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the user's program. `function` and `times` are known where it was seen running."""
-
-    file: str
-    line: int
-    function: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """The two fields that identify a line."""
-        return {"file": self.file, "line": self.line}
 
 
 @dataclass

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.watching.places import Place
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 

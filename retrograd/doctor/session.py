@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import sysconfig
 import threading
 import time
 import types
@@ -17,13 +16,13 @@ from types import FrameType, TracebackType
 from typing import Any, TextIO
 
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
-from retrograd.doctor.model import Place
 from retrograd.doctor.second_pass.runner import Runner
-from retrograd.doctor.watching.effects import Effects, Told, listen, watch_saving
-from retrograd.doctor.watching.engines import Engine
-from retrograd.doctor.watching.lines import Tracer
-from retrograd.doctor.watching.monitoring import make_tracer
-from retrograd.doctor.watching.recorder import Recorder
+from retrograd.watching.effects import Effects, Told, listen, watch_saving
+from retrograd.watching.engines import Engine
+from retrograd.watching.lines import Tracer
+from retrograd.watching.monitoring import make_tracer
+from retrograd.watching.places import OWN_FOLDERS, Place, is_user_file
+from retrograd.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]
 
@@ -56,28 +55,6 @@ class Watched:
     unseen: list[str] = field(default_factory=list)  # what could not be looked at, and why
     whole_program: bool = False  # the command watches, not a block in the program
     undo: list[Callable[[], None]] = field(default_factory=list)  # of what `begin` put in place
-
-
-_LIBRARIES = tuple(
-    os.path.join(os.path.realpath(path), "")
-    for path in {
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-        os.fspath(Path(__file__).resolve().parent.parent),
-    }
-)
-
-
-_OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-
-
-def is_user_file(file: str) -> bool:
-    """Whether a file belongs to the user, and not to Python, an installed package or retrograd."""
-    if file.startswith("<"):
-        return file.startswith("<ipython-input")  # a cell of a notebook
-    real = os.path.realpath(file)
-    if real.startswith(_LIBRARIES):
-        return False
-    return f"{os.sep}site-packages{os.sep}" not in real
 
 
 def make(engine: Engine, own: tuple[str, ...] = ()) -> Watched:
@@ -286,7 +263,7 @@ def strip_own_frames(error: BaseException) -> BaseException:
 def _without_own(trace: TracebackType | None) -> TracebackType | None:
     kept = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
+        if not trace.tb_frame.f_code.co_filename.startswith(OWN_FOLDERS):
             kept.append(trace)
         trace = trace.tb_next
     if not kept:

@@ -28,8 +28,8 @@ from retrograd.doctor.program import NoSuchProgram, Prepared, Program, has_torch
 from retrograd.doctor.result import Result, as_json, write_atomically
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.effects import Effects
-from retrograd.doctor.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.watching.effects import Effects
+from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
 
 
 class Watch:

@@ -33,9 +33,9 @@ SHIM = Path(__file__).parent / "shim"
 OWN = frozenset(
     """
     __main__ above assertions backend cli commands compat connections core diagnostics
-    doctor dtypes engine foreach interchange lifecycle lint marks model_summary
+    doctor dtypes engine foreach graph interchange lifecycle lint marks model_summary
     namespaces notices progress_bar reduced_dtypes removed replay running samples settings
-    signatures symbolic tensor tensors transforms
+    signatures symbolic tensor tensors transforms watching
     """.split()
 )
 

@@ -35,7 +35,7 @@ ROOMS = """
     multiprocessing serialization interchange settings utils
     distributions jit model_summary quasirandom progress_bar _utils replay connections
     retrograd
-    running lint doctor compat commands cli __main__
+    running lint watching graph doctor compat commands cli __main__
 """.split()
 
 

@@ -109,7 +109,7 @@ def examine_here(script: Path) -> dict[str, Any]:
 
 def _examine(script: Path) -> dict[str, Any]:
     from retrograd.doctor import rules, session
-    from retrograd.doctor.watching.engines import TorchEngine
+    from retrograd.watching.engines import TorchEngine
 
     with tempfile.TemporaryDirectory() as folder:
         second = SecondPass(script, Path(folder))

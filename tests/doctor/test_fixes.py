@@ -11,7 +11,8 @@ import pytest
 from retrograd.doctor import fixes
 from retrograd.doctor.fixes.edits import OTHER_WRITERS, WRITERS, edited
 from retrograd.doctor.fixes.text import CannotWrite, Draft
-from retrograd.doctor.model import FIX_KINDS, Diagnosis, Fix, Place
+from retrograd.doctor.model import FIX_KINDS, Diagnosis, Fix
+from retrograd.watching.places import Place
 
 
 class Case(NamedTuple):

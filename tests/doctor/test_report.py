@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.report import html, json_form, terminal
 from retrograd.doctor.result import Result, as_json, result_from, write_atomically
+from retrograd.watching.places import Place
 
 FILE = "/programs/train <b>&co.py"
 

@@ -58,7 +58,7 @@ import json, os, sys
 from pathlib import Path
 from retrograd.doctor.rules import errors
 from retrograd.doctor.session import make, run_script
-from retrograd.doctor.watching.engines import TorchEngine
+from retrograd.watching.engines import TorchEngine
 
 watched = make(TorchEngine())
 run_script(watched, Path(sys.argv[1]), [])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from retrograd.doctor.watching import lines, monitoring
-from retrograd.doctor.watching.lines import LEAF, Tracer
+from retrograd.watching import lines, monitoring
+from retrograd.watching.lines import LEAF, Tracer
 
 made: list[int] = []
 

@@ -12,7 +12,7 @@ from retrograd.autograd import api
 from retrograd.doctor import session
 from retrograd.doctor.library import Report, watch
 from retrograd.doctor.rules import second_backward
-from retrograd.doctor.watching.gradients import Gradients
+from retrograd.watching.gradients import Gradients
 
 
 @pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
@@ -41,7 +41,7 @@ def watched(torch: Any, steps: int) -> Report:
         while trace is not None:
             frames.append(trace.tb_frame.f_code.co_filename)
             trace = trace.tb_next
-        assert not any("/doctor/watching/" in file for file in frames)
+        assert not any("/watching/" in file for file in frames)
     return report
 
 

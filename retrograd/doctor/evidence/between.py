@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.evidence.repeats import Repetition
-from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.records import Call
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call
 
 DEEPEST = 3  # functions that are called between the two, and those that they call
 

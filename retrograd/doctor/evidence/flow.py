@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Place
+from retrograd.watching.places import Place
 
 KEEPING = frozenset("append appendleft extend insert add put update setdefault".split())
 

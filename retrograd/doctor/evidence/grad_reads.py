@@ -8,8 +8,8 @@ from types import FrameType
 from typing import Any
 
 from retrograd.doctor.evidence import source, statements
-from retrograd.doctor.model import Place
-from retrograd.doctor.watching.lines import LineLog
+from retrograd.watching.lines import LineLog
+from retrograd.watching.places import Place
 
 NON_LEAF_GRAD = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
 

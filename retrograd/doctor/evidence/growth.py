@@ -10,11 +10,11 @@ from itertools import pairwise
 from statistics import median
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import Ranges, in_ranges
-from retrograd.doctor.watching.growth import without_indices
-from retrograd.doctor.watching.records import Call, GrowthSample, Holder
+from retrograd.watching.graph import Ranges, in_ranges
+from retrograd.watching.growth import without_indices
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call, GrowthSample, Holder
 
 RISING = 4  # samples in a row that must rise
 SAWTOOTH = 3  # or so many, twice: a sum that starts anew in each epoch

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrograd.doctor.session import Watched
-from retrograd.doctor.torch_types import TensorLike
-from retrograd.doctor.watching.graph import (
+from retrograd.watching.graph import (
     INPLACE,
     Node,
     Overwritten,
@@ -17,8 +16,9 @@ from retrograd.doctor.watching.graph import (
     state_of,
     storage_of,
 )
-from retrograd.doctor.watching.lines import LEAF
-from retrograd.doctor.watching.records import Call, Failure, OptimizerStep
+from retrograd.watching.lines import LEAF
+from retrograd.watching.records import Call, Failure, OptimizerStep
+from retrograd.watching.torch_types import TensorLike
 
 
 @dataclass

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from retrograd.doctor.evidence.source import Loop, loops_around
-from retrograd.doctor.model import Place
-from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import Call
+from retrograd.watching.lines import Step
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,8 @@ from typing import Any
 from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.repeats import Repetition
 from retrograd.doctor.evidence.source import set_before_read
-from retrograd.doctor.model import Place
 from retrograd.doctor.session import Watched
-from retrograd.doctor.torch_types import TensorLike
-from retrograd.doctor.watching.graph import (
+from retrograd.watching.graph import (
     Node,
     in_ranges,
     leaves_above,
@@ -31,9 +29,11 @@ from retrograd.doctor.watching.graph import (
     state_of,
     walk,
 )
-from retrograd.doctor.watching.holders import MOST_ITEMS, Held, holder_of
-from retrograd.doctor.watching.lines import LEAF, LineLog
-from retrograd.doctor.watching.records import Call, Failure
+from retrograd.watching.holders import MOST_ITEMS, Held, holder_of
+from retrograd.watching.lines import LEAF, LineLog
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call, Failure
+from retrograd.watching.torch_types import TensorLike
 
 Stack = list[tuple[int, Place]]
 

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Place
+from retrograd.watching.places import Place
 
 _NUMBERS_ONLY = frozenset(
     "detach item numpy tolist size dim numel data_ptr argmax argmin sign long int bool".split()

@@ -76,7 +76,8 @@ class Edit:
 def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> str:
     """The text of a file after a fix; raises `CannotWrite` with the reason if there is none.
 
-    >>> from retrograd.doctor.model import Diagnosis, Fix, Place
+    >>> from retrograd.doctor.model import Diagnosis, Fix
+    >>> from retrograd.watching.places import Place
     >>> fix = Fix("retain-graph", Place("train.py", 1))
     >>> edited("loss.backward()\\n", fix, Diagnosis("shared-subgraph", "", "", None))
     'loss.backward(retain_graph=True)\\n'

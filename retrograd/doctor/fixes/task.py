@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 
 from retrograd.doctor.fixes.text import CannotWrite, Draft, dotted
-from retrograd.doctor.model import Diagnosis, Fix, Place
+from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.watching.places import Place
 
 _ITEM = re.compile(r"\[([^\]]*)\]")
 

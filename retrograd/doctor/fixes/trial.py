@@ -11,10 +11,10 @@ from typing import Any
 from retrograd.doctor.fixes.overlay import lay_over
 from retrograd.doctor.result import Result, as_json, write_atomically
 from retrograd.doctor.session import Watched
-from retrograd.doctor.torch_types import TensorLike
 from retrograd.doctor.watched_process import Watch
-from retrograd.doctor.watching.effects import Effects
-from retrograd.doctor.watching.engines import Engine, Original
+from retrograd.watching.effects import Effects
+from retrograd.watching.engines import Engine, Original
+from retrograd.watching.torch_types import TensorLike
 
 
 class Stopped(BaseException):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import os
 
-from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Span
 from retrograd.doctor.report.terminal import conclusion
 from retrograd.doctor.result import Result
+from retrograd.watching.places import Place
 
 _STYLE = """
 .rgd { --back: #ffffff; --text: #1d2329; --soft: #57606a; --line: #d8dee4; --code: #f6f8fa;

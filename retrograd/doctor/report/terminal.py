@@ -11,8 +11,9 @@ from typing import TextIO
 
 from retrograd.diagnostics import render as drawing
 from retrograd.diagnostics.report import Location, Report, Span
-from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Place
+from retrograd.doctor.model import CAUSES, Diagnosis, Fix
 from retrograd.doctor.result import INTERRUPTED, Result
+from retrograd.watching.places import Place
 
 WIDEST = 100
 

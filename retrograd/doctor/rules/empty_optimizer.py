@@ -9,8 +9,9 @@ from typing import Any
 
 from retrograd.doctor.evidence import raised, source, statements
 from retrograd.doctor.evidence.raised import Raised
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching.places import Place
 
 EMPTY = "optimizer got an empty parameter list"
 

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.ownership import Look
+from retrograd.watching.ownership import Look
+from retrograd.watching.places import Place
 
 DELIBERATE = (
     *("teacher", "target", "frozen", "freeze", "fixed", "ema", "reference", "manual", "running"),

@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Protocol
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.torch_types import OptimizerLike
-from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
+from retrograd.watching.lines import Step
+from retrograd.watching.places import Place
+from retrograd.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
+from retrograd.watching.torch_types import OptimizerLike
 
 TIMES = 2  # equal observations before anything is said
 

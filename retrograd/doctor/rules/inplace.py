@@ -10,12 +10,13 @@ from retrograd.doctor.evidence import overwritten, raised, repeats, source, stat
 from retrograd.doctor.evidence.overwritten import SavedValue
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.evidence.second_backward import SecondBackward, assemble
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.rules import places, second_backward
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import INPLACE
-from retrograd.doctor.watching.lines import LEAF
-from retrograd.doctor.watching.records import Call, Failure, OptimizerStep
+from retrograd.watching.graph import INPLACE
+from retrograd.watching.lines import LEAF
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call, Failure, OptimizerStep
 
 LEAF_IN_PLACE = "a leaf Variable that requires grad"
 VIEW_IN_PLACE = ("is a view and is being modified inplace", "is a view and its base or another")

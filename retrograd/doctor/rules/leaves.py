@@ -8,11 +8,12 @@ from typing import Any
 from retrograd.doctor.evidence import raised, source, statements
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import leaves_above
-from retrograd.doctor.watching.holders import holder_of
-from retrograd.doctor.watching.lines import LineLog
+from retrograd.watching.graph import leaves_above
+from retrograd.watching.holders import holder_of
+from retrograd.watching.lines import LineLog
+from retrograd.watching.places import Place
 
 NON_SCALAR = "grad can be implicitly created only for scalar outputs"
 SHAPE_MISMATCH = "Mismatch in shape: grad_output["

@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterable
 
 from retrograd.doctor.evidence import flow, source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.gradients import parameters_of
-from retrograd.doctor.watching.records import Call, MixedStep
+from retrograd.watching.gradients import parameters_of
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call, MixedStep
 
 TIMES = 2  # equal observations before anything is said
 

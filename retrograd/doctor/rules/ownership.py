@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.rules import forgotten
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.lines import LineLog, Step
-from retrograd.doctor.watching.ownership import Hidden, Look
+from retrograd.watching.lines import LineLog, Step
+from retrograd.watching.ownership import Hidden, Look
+from retrograd.watching.places import Place
 
 DELIBERATE = (
     "teacher",

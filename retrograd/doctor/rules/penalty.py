@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 
 from retrograd.doctor.evidence import flow, source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.gradients import parameters_of
-from retrograd.doctor.watching.records import Call
+from retrograd.watching.gradients import parameters_of
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call
 
 TIMES = 2
 

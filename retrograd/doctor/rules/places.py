@@ -6,10 +6,10 @@ import ast
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
-from retrograd.doctor.model import Place
-from retrograd.doctor.watching.holders import Held
-from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import OptimizerStep
+from retrograd.watching.holders import Held
+from retrograd.watching.lines import Step
+from retrograd.watching.places import Place
+from retrograd.watching.records import OptimizerStep
 
 
 def base_name(path: str) -> str:

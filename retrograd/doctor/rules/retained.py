@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from retrograd.doctor.evidence import source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import Ranges
-from retrograd.doctor.watching.records import Call
+from retrograd.watching.graph import Ranges
+from retrograd.watching.places import Place
+from retrograd.watching.records import Call
 
 EXECUTIONS = 2  # of a line before it is judged
 LOOKED_AT = 50  # executions of a line that are looked at

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from retrograd.doctor.evidence import between, repeats, source
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.rules import places, same_loss
 from retrograd.doctor.rules.second_words import (
     cost_of_retaining,
@@ -23,8 +23,9 @@ from retrograd.doctor.rules.second_words import (
     starves,
 )
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.graph import TWICE, in_ranges, walk
-from retrograd.doctor.watching.lines import LEAF
+from retrograd.watching.graph import TWICE, in_ranges, walk
+from retrograd.watching.lines import LEAF
+from retrograd.watching.places import Place
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:

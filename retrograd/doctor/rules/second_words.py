@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retrograd.doctor.evidence import source
 from retrograd.doctor.evidence.second_backward import SecondBackward
-from retrograd.doctor.model import Place
 from retrograd.doctor.rules import places
+from retrograd.watching.places import Place
 
 
 def failing_place(evidence: SecondBackward) -> Place:

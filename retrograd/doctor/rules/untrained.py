@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from retrograd.doctor.evidence import flow, source
-from retrograd.doctor.model import Diagnosis, Fix, Place, Span
+from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.second_pass import Cut, find_cuts, find_number
 from retrograd.doctor.session import Watched
-from retrograd.doctor.watching.gradients import parameters_of
+from retrograd.watching.gradients import parameters_of
+from retrograd.watching.places import Place
 
 STEPS = 2  # of an optimizer before its parameters are judged
 DELIBERATE = (

@@ -13,9 +13,9 @@ from retrograd.doctor.second_pass.cuts import CutWatch
 from retrograd.doctor.second_pass.number_trial import NumberTrial, seed
 from retrograd.doctor.second_pass.runner import kind_of
 from retrograd.doctor.second_pass.writes import WriteWatch
-from retrograd.doctor.watching import effects
-from retrograd.doctor.watching.engines import Engine, RetrogradEngine, TorchEngine
 from retrograd.running.as_torch import install
+from retrograd.watching import effects
+from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
 
 Answer = dict[str, Any]
 

@@ -19,9 +19,9 @@ from retrograd.doctor.second_pass.number_trial import NumberTrial
 from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.second_pass.wrapped import Wrapped
 from retrograd.doctor.session import Watched
-from retrograd.doctor.torch_types import OptimizerLike, TensorLike
-from retrograd.doctor.watching.gradients import parameters_of
-from retrograd.doctor.watching.graph import leaves_above, tensors_in
+from retrograd.watching.gradients import parameters_of
+from retrograd.watching.graph import leaves_above, tensors_in
+from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
 UNUSED = "appears to not have been used in the graph"
 MARK = "_retrograd_mark"

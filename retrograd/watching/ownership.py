@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from retrograd.doctor.torch_types import ModuleLike, OptimizerLike, TensorLike
-from retrograd.doctor.watching.gradients import Gradients, parameters_of
-from retrograd.doctor.watching.heap import Heap
-from retrograd.doctor.watching.holders import is_own
+from retrograd.watching.gradients import Gradients, parameters_of
+from retrograd.watching.heap import Heap
+from retrograd.watching.holders import is_own
+from retrograd.watching.torch_types import ModuleLike, OptimizerLike, TensorLike
 
 LOOKS = frozenset({2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096})
 """At these steps of an optimizer its parameters are compared with the modules."""

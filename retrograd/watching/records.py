@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrograd.doctor.torch_types import OptimizerLike, TensorLike
-from retrograd.doctor.watching.graph import Node, Ranges
-from retrograd.doctor.watching.lines import LineLog, Step
+from retrograd.watching.graph import Node, Ranges
+from retrograd.watching.lines import LineLog, Step
+from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
 
 @dataclass(eq=False, slots=True)

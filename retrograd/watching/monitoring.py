@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from retrograd.doctor.watching.lines import MOST_ENTRIES, LineLog, Tracer
+from retrograd.watching.lines import MOST_ENTRIES, LineLog, Tracer
 
 _monitoring: Any = getattr(sys, "monitoring", None)
 

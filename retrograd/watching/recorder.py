@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from retrograd.doctor.torch_types import OptimizerLike, TensorLike
-from retrograd.doctor.watching.engines import Engine, Original
-from retrograd.doctor.watching.gradients import Gradients
-from retrograd.doctor.watching.graph import (
+from retrograd.watching.engines import Engine, Original
+from retrograd.watching.gradients import Gradients
+from retrograd.watching.graph import (
     Node,
     added_terms,
     in_ranges,
@@ -20,11 +19,13 @@ from retrograd.doctor.watching.graph import (
     ranges_of,
     walk,
 )
-from retrograd.doctor.watching.growth import Growth
-from retrograd.doctor.watching.heap import Heap
-from retrograd.doctor.watching.lines import LEAF, LineLog, Tracer
-from retrograd.doctor.watching.ownership import Ownership
-from retrograd.doctor.watching.records import Call, Failure, Scope
+from retrograd.watching.growth import Growth
+from retrograd.watching.heap import Heap
+from retrograd.watching.lines import LEAF, LineLog, Tracer
+from retrograd.watching.ownership import Ownership
+from retrograd.watching.places import OWN_FOLDERS
+from retrograd.watching.records import Call, Failure, Scope
+from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
 REMEMBERED_RESULTS = 64
 DECORATED = {"decorate_context": "func", "decorated": "function"}
@@ -32,8 +33,6 @@ DECORATED = {"decorate_context": "func", "decorated": "function"}
 
 DIRECT = frozenset("backward grad handle_torch_function __torch_function__".split())
 """What the public calls are named; other functions of the library choose arguments themselves."""
-
-_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
 
@@ -360,7 +359,7 @@ class Recorder:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame not in self.log.live:
             code = frame.f_code
-            own = code.co_filename.startswith(_OWN)
+            own = code.co_filename.startswith(OWN_FOLDERS)
             if not own and not (
                 code.co_name in DIRECT and code.co_filename.startswith(self._library)
             ):

@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterable
 from types import FrameType
 
-from retrograd.doctor.watching.graph import Node, ranges_of, saved_names, walk
-from retrograd.doctor.watching.heap import Heap
-from retrograd.doctor.watching.holders import paths_to
-from retrograd.doctor.watching.lines import LEAF
-from retrograd.doctor.watching.records import Call, GrowthSample, Holder
+from retrograd.watching.graph import Node, ranges_of, saved_names, walk
+from retrograd.watching.heap import Heap
+from retrograd.watching.holders import paths_to
+from retrograd.watching.lines import LEAF
+from retrograd.watching.records import Call, GrowthSample, Holder
 
 SAMPLED = frozenset((*range(2, 9), 10, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 4096))
 ALWAYS = 8

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from retrograd.doctor.model import Place
+from retrograd.watching.places import Place
 
 LEAF = 1 << 62
 """Numbers from here on belong to the ends of the graph: they are not counted."""

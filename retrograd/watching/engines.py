@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from retrograd.doctor.torch_types import TensorLike
+from retrograd.watching.torch_types import TensorLike
 
 Original = Callable[[], object]
 Watcher = Callable[[Sequence[Any], bool, bool, Sequence[Any], bool, Original], object]

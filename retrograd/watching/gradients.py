@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from retrograd.doctor.torch_types import OptimizerLike, TensorLike
-from retrograd.doctor.watching.lines import Step
-from retrograd.doctor.watching.records import (
+from retrograd.watching.lines import Step
+from retrograd.watching.records import (
     Call,
     DirtyStep,
     EmptyStep,
@@ -16,6 +15,7 @@ from retrograd.doctor.watching.records import (
     WastedBackward,
     ZeroGrad,
 )
+from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
 
 def parameters_of(owner: Any) -> list[TensorLike]:

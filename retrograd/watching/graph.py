@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
-from retrograd.doctor.torch_types import TensorLike
-from retrograd.doctor.watching.lines import LEAF
+from retrograd.watching.lines import LEAF
+from retrograd.watching.torch_types import TensorLike
 
 TWICE = "Trying to backward through the graph a second time"
 INPLACE = "modified by an inplace operation"

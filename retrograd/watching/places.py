@@ -1,0 +1,43 @@
+"""Lines of the user's program, and which files are the user's."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from dataclasses import dataclass
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # as tracebacks spell it
+
+_LIBRARIES = tuple(
+    os.path.join(os.path.realpath(path), "")
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        _HERE,
+    }
+)
+
+OWN_FOLDERS = tuple(os.path.join(_HERE, room, "") for room in ("watching", "graph", "doctor"))
+"""Where the code is that watches: its frames lie between the user's line and the library's."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the user's program. `function` is known where it was seen running."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """The two fields that identify a line."""
+        return {"file": self.file, "line": self.line}
+
+
+def is_user_file(file: str) -> bool:
+    """Whether a file belongs to the user, and not to Python, an installed package or retrograd."""
+    if file.startswith("<"):
+        return file.startswith("<ipython-input")  # a cell of a notebook
+    real = os.path.realpath(file)
+    if real.startswith(_LIBRARIES):
+        return False
+    return f"{os.sep}site-packages{os.sep}" not in real
