@@ -112,9 +112,9 @@ _LOADED = (
 # Modules that a small program does not need: imported when asked for.
 _MODULES = _finder.TOP | frozenset(
     """
-    _utils amp distributed distributions doctor fft func futures graph interchange jit library linalg
-    multiprocessing nn optim overrides profiler quasirandom replay return_types serialization signal
-    special storage testing torch_version types utils
+    _utils amp distributed distributions doctor fft func futures graph interchange jit library
+    linalg multiprocessing nn optim overrides profiler quasirandom replay return_types serialization
+    signal special storage testing torch_version types utils
     """.split()
 )
 # Names from them, by module.
