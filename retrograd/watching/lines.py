@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -223,6 +224,14 @@ class LineLog:
         self._dropped += half
 
 
+_latest: weakref.ref[Tracer] | None = None
+
+
+def latest_tracer() -> Tracer | None:
+    """The tracer that was made last, as long as somebody keeps it: its log knows lines of nodes."""
+    return None if _latest is None else _latest()
+
+
 class Tracer:
     """Fills the logs of all threads through `sys.settrace`.
 
@@ -241,6 +250,8 @@ class Tracer:
         self._trace: Any = None
         self.running = False
         self.unseen: list[str] = []  # what could not be traced, and why
+        global _latest
+        _latest = weakref.ref(self)
 
     @property
     def log(self) -> LineLog:
