@@ -1,1 +1,13 @@
 """The graph you can see: its states, lines, bytes and holders, for retrograd and for PyTorch."""
+
+from __future__ import annotations
+
+from retrograd.namespaces import on_first_use
+
+__all__, __getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "showing": "show",
+        "states": "Event History State history state",
+    },
+)

@@ -174,7 +174,7 @@ class RetrogradReader:
         return [_own_row(name, value, produced) for name, value, produced in _own_values(node)]
 
     def place(self, node: OwnNode) -> Place | None:
-        return _place(CallSite(node.code, node.lasti))
+        return place_at(CallSite(node.code, node.lasti))
 
     def freed_by(self, node: OwnNode) -> Freeing | None:
         call = node.freed
@@ -190,12 +190,20 @@ class RetrogradReader:
         return None
 
 
+def names_released(node: OwnNode) -> list[str]:
+    """What an op's node had saved before it was released."""
+    op = dressed(node).op
+    saves = {} if op is None else public_names(op)
+    return [name for name, save in saves.items() if node.saved[save.start] is FREED]
+
+
 def call_place(call: BackwardCall) -> Place | None:
     """The line of a backward call."""
-    return _place(CallSite(call.code, call.lasti))
+    return place_at(CallSite(call.code, call.lasti))
 
 
-def _place(site: CallSite) -> Place | None:
+def place_at(site: CallSite) -> Place | None:
+    """A recorded site as a line."""
     location = site.location
     if location is None:
         return None
