@@ -9,5 +9,6 @@ __all__, __getattr__, __dir__ = on_first_use(
     {
         "showing": "show",
         "states": "Event History State history state",
+        "unchaining": "unchain",
     },
 )
