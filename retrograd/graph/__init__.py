@@ -7,6 +7,7 @@ from retrograd.namespaces import on_first_use
 __all__, __getattr__, __dir__ = on_first_use(
     __name__,
     {
+        "holding": "Holder Holders holders",
         "showing": "show",
         "states": "Event History State history state",
         "unchaining": "unchain",

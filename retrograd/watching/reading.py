@@ -100,6 +100,9 @@ class Reader(Protocol):
     def saved(self, node: Node) -> list[Saved]:
         """What the node holds now."""
 
+    def kept(self, node: Node) -> list[Any]:
+        """The saved tensors themselves, without what is on a ctx; the caller must not keep them."""
+
     def place(self, node: Node) -> Place | None:
         """The line of the user's program that made the node."""
 
@@ -172,6 +175,11 @@ class RetrogradReader:
 
     def saved(self, node: OwnNode) -> list[Saved]:
         return [_own_row(name, value, produced) for name, value, produced in _own_values(node)]
+
+    def kept(self, node: OwnNode) -> list[Any]:
+        values = [value for name, value, _ in _own_values(node) if not name.startswith("ctx.")]
+        unpacked = [v._value if isinstance(v, SavedTensor) else v for v in values]
+        return [value for value in unpacked if isinstance(value, Tensor)]
 
     def place(self, node: OwnNode) -> Place | None:
         return place_at(CallSite(node.code, node.lasti))
@@ -357,6 +365,10 @@ class TorchReader:
             if isinstance(value, self.tensor):
                 found.append(self._row(f"ctx.{name}", value))
         return found
+
+    def kept(self, node: Node) -> list[Any]:
+        values = [slot.data for name in saved_names(node) for slot in self._slots(node, name)]
+        return [value for value in values if isinstance(value, self.tensor)]
 
     def _row(self, name: str, value: Any) -> Saved:
         storage = value.untyped_storage()
