@@ -34,9 +34,9 @@ from retrograd.tensor import Tensor
 
 PACKAGE = Path(__file__).parent.parent
 MODULES = (
-    *("", "autograd", "compat", "distributed", "doctor", "fft", "linalg", "nn", "nn.functional"),
-    *("optim", "profiler", "serialization", "sparse", "special", "testing", "utils"),
-    *("utils.benchmark", "utils.data"),
+    *("", "autograd", "compat", "distributed", "doctor", "fft", "graph", "linalg", "nn"),
+    *("nn.functional", "optim", "profiler", "serialization", "sparse", "special", "testing"),
+    *("utils", "utils.benchmark", "utils.data"),
 )
 # modules with a file for type checkers, which imports what the table of names has for them
 MORE = ("autograd.profiler", "jit", "library", "overrides")

@@ -11,7 +11,7 @@ from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
-from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.watching.engines import choose_engine
 
 
 class Report:
@@ -74,9 +74,7 @@ class watch:
     """
 
     def __init__(self, engine: str | None = None) -> None:
-        if engine not in (None, "torch", "retrograd"):
-            raise ValueError(f"engine must be 'torch' or 'retrograd', not {engine!r}")
-        self._engine = engine
+        self._engine = choose_engine(engine)
         self._watched: Watched | None = None
         self._started = 0.0
         self.report = Report()
@@ -103,7 +101,8 @@ class watch:
                 "the doctor is already watching: a watch() block cannot begin inside another one, "
                 "or in another thread at the same time"
             )
-        self._watched = session.make(self._choose())
+        self.report.result.engine = self._engine.name
+        self._watched = session.make(self._engine)
         self._started = time.perf_counter()
         session.begin(self._watched, frame)
         return self.report
@@ -123,9 +122,3 @@ class watch:
         result.keep_texts(source.text_at)
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
         self._watched = None
-
-    def _choose(self) -> Engine:
-        real = "torch" in sys.modules and sys.modules["torch"] is not sys.modules["retrograd"]
-        wanted = self._engine or ("torch" if real else "retrograd")
-        self.report.result.engine = wanted
-        return TorchEngine() if wanted == "torch" else RetrogradEngine()

@@ -8,8 +8,10 @@ __all__, __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "holding": "Holder Holders holders",
+        "ledgers": "Entry Ledger Row ledger",
         "showing": "show",
         "states": "Event History State history state",
+        "stepping": "Step Watch watch",
         "unchaining": "unchain",
     },
 )

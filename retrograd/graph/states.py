@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from retrograd.graph.ledgers import ledger_of
 from retrograd.graph.wording import counted, size, where
 from retrograd.lifecycle.site import CallSite
 from retrograd.tensor import Tensor
@@ -14,7 +15,6 @@ from retrograd.watching.reading import (
     Freeing,
     Node,
     Reader,
-    Saved,
     behind,
     names_released,
     node_of,
@@ -99,16 +99,14 @@ def state(tensor: Any) -> State:
     nodes = behind(reader, [root])
     states = [reader.state(node) for node in nodes]
     held, freed, leaves = (states.count(kind) for kind in ("held", "freed", "leaf"))
-    kept = memory(reader, nodes)
+    kept = ledger_of(reader, nodes)
     calls = {call.ordinal: call for node in nodes if (call := reader.freed_by(node)) is not None}
-    unseen = sorted({words for node in nodes if (words := reader.unseen(node)) is not None})
     return State(
         _name(reader, nodes, held, freed),
         *(len(nodes) - leaves, leaves, held, freed),
-        sum(row.storage_bytes for row in kept.values() if row.owner != "outside"),
-        sum(row.storage_bytes for row in kept.values() if row.owner == "outside"),
+        *(kept.total, kept.outside),
         tuple(calls[ordinal] for ordinal in sorted(calls)),
-        tuple(unseen),
+        kept.unseen,
     )
 
 
@@ -119,22 +117,6 @@ def _name(reader: Reader, nodes: list[Node], held: int, freed: int) -> str:
     if None in walked:
         return "held"
     return "retained" if any(walked) else "created"
-
-
-def memory(reader: Reader, nodes: list[Node]) -> dict[int, Saved]:
-    """One row for each memory that nodes keep, without that of leaves.
-
-    Where several nodes have saved values in the same memory, the row is that of the oldest node.
-    """
-    found: dict[int, Saved] = {}
-    of_leaves = set()
-    for node in sorted(nodes, key=reader.number):
-        for row in reader.saved(node):
-            if row.owner == "leaf":
-                of_leaves.add(row.storage)
-            elif row.storage not in found or found[row.storage].owner == "outside" != row.owner:
-                found[row.storage] = row
-    return {storage: row for storage, row in found.items() if storage not in of_leaves}
 
 
 @dataclass(frozen=True)

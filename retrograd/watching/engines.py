@@ -19,6 +19,7 @@ class Engine(Protocol):
     """What the recorder needs of PyTorch or retrograd."""
 
     torch: Any  # the module
+    name: str  # "torch" or "retrograd"
 
     def counter(self) -> int:
         """The number that the next node of this thread will have."""
@@ -29,6 +30,8 @@ class Engine(Protocol):
 
 class TorchEngine:
     """Real PyTorch."""
+
+    name = "torch"
 
     def __init__(self) -> None:
         # by name: type checkers run where PyTorch is not installed
@@ -62,6 +65,8 @@ class TorchEngine:
 
 class RetrogradEngine:
     """retrograd itself. Its counter is one for all threads, and its calls draw from it too."""
+
+    name = "retrograd"
 
     def __init__(self) -> None:
         import retrograd
@@ -118,6 +123,15 @@ class RetrogradEngine:
             take_back()
 
         return undo
+
+
+def choose_engine(name: str | None) -> Engine:
+    """The engine of a name, "torch" or "retrograd"; by default PyTorch if it has been imported."""
+    if name not in (None, "torch", "retrograd"):
+        raise ValueError(f"engine must be 'torch' or 'retrograd', not {name!r}")
+    real = "torch" in sys.modules and sys.modules["torch"] is not sys.modules["retrograd"]
+    wanted = name or ("torch" if real else "retrograd")
+    return TorchEngine() if wanted == "torch" else RetrogradEngine()
 
 
 class _Asked(threading.local):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from dataclasses import dataclass
+from types import FrameType
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # as tracebacks spell it
 
@@ -41,3 +43,14 @@ def is_user_file(file: str) -> bool:
     if real.startswith(_LIBRARIES):
         return False
     return f"{os.sep}site-packages{os.sep}" not in real
+
+
+def user_place() -> Place | None:
+    """The innermost line of the user's that is running now, in this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_user_file(code.co_filename):
+            return Place(code.co_filename, frame.f_lineno, code.co_qualname)
+        frame = frame.f_back
+    return None

@@ -16,6 +16,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any, Protocol
 
 from retrograd.backend import BACKENDS
@@ -182,7 +184,7 @@ class RetrogradReader:
         return [value for value in unpacked if isinstance(value, Tensor)]
 
     def place(self, node: OwnNode) -> Place | None:
-        return place_at(CallSite(node.code, node.lasti))
+        return _place_in(node.code, node.lasti)
 
     def freed_by(self, node: OwnNode) -> Freeing | None:
         call = node.freed
@@ -208,6 +210,11 @@ def names_released(node: OwnNode) -> list[str]:
 def call_place(call: BackwardCall) -> Place | None:
     """The line of a backward call."""
     return place_at(CallSite(call.code, call.lasti))
+
+
+@lru_cache(maxsize=2048)
+def _place_in(code: CodeType | None, instruction: int) -> Place | None:
+    return place_at(CallSite(code, instruction))
 
 
 def place_at(site: CallSite) -> Place | None:

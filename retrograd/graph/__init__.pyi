@@ -1,0 +1,21 @@
+"""The graph you can see: its states, lines, bytes and holders, for retrograd and for PyTorch.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+
+from retrograd.graph.ledgers import Entry as Entry
+from retrograd.graph.states import Event as Event
+from retrograd.graph.states import History as History
+from retrograd.graph.ledgers import Ledger as Ledger
+from retrograd.graph.ledgers import Row as Row
+from retrograd.graph.states import State as State
+from retrograd.graph.stepping import Step as Step
+from retrograd.graph.stepping import Watch as Watch
+from retrograd.graph.states import history as history
+from retrograd.graph.ledgers import ledger as ledger
+from retrograd.graph.showing import show as show
+from retrograd.graph.states import state as state
+from retrograd.graph.stepping import watch as watch
