@@ -18,4 +18,5 @@ from retrograd.graph.states import history as history
 from retrograd.graph.ledgers import ledger as ledger
 from retrograd.graph.showing import show as show
 from retrograd.graph.states import state as state
+from retrograd.graph.unchaining import unchain as unchain
 from retrograd.graph.stepping import watch as watch
