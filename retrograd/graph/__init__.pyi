@@ -9,12 +9,15 @@ Written by ``python -m retrograd.compat.stubs``.
 from retrograd.graph.ledgers import Entry as Entry
 from retrograd.graph.states import Event as Event
 from retrograd.graph.states import History as History
+from retrograd.graph.holding import Holder as Holder
+from retrograd.graph.holding import Holders as Holders
 from retrograd.graph.ledgers import Ledger as Ledger
 from retrograd.graph.ledgers import Row as Row
 from retrograd.graph.states import State as State
 from retrograd.graph.stepping import Step as Step
 from retrograd.graph.stepping import Watch as Watch
 from retrograd.graph.states import history as history
+from retrograd.graph.holding import holders as holders
 from retrograd.graph.ledgers import ledger as ledger
 from retrograd.graph.showing import show as show
 from retrograd.graph.states import state as state
