@@ -8,6 +8,7 @@ Written by ``python -m retrograd.compat.stubs``.
 from collections.abc import Sequence
 from retrograd.engine.edges import GradientEdge
 from retrograd.tensor import Tensor
+from typing import Literal
 from typing import overload
 from retrograd.autograd import anomaly_mode as anomaly_mode
 from retrograd.autograd import forward_ad as forward_ad
@@ -44,7 +45,7 @@ def grad(
     outputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
     inputs: dict[str, Tensor],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
+    retain_graph: bool | Sequence[Tensor] | Literal['recompute'] | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
@@ -56,7 +57,7 @@ def grad(
     outputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
     inputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
+    retain_graph: bool | Sequence[Tensor] | Literal['recompute'] | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,

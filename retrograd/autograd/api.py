@@ -13,6 +13,7 @@ from retrograd.engine import failures
 from retrograd.engine.edges import GradientEdge
 from retrograd.engine.inference import mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, Node
+from retrograd.engine.retention import Retain, is_plain, retaining
 from retrograd.engine.state import STATE, Cut
 from retrograd.engine.views import edge_of, refresh
 from retrograd.engine.walk import COMPILED, Edge, run_backward
@@ -39,7 +40,7 @@ Gradients = Tensor | Sequence[Tensor | None] | None
 def backward(
     tensors: Places,
     grad_tensors: Gradients = None,
-    retain_graph: bool | None = None,
+    retain_graph: Retain = None,
     create_graph: bool = False,
     grad_variables: Gradients = None,
     inputs: Inputs | None = None,
@@ -48,7 +49,8 @@ def backward(
 
     tensors        one or several tensors, or edges of the graph (`graph.get_gradient_edge`)
     grad_tensors   the gradient to start from at each of them; None for single elements
-    retain_graph   keep the saved values, so that the graph can be walked again
+    retain_graph   keep the saved values, so that the graph can be walked again; of a list of
+                   tensors, only those behind them
     create_graph   record the gradient computation itself, for higher orders
     inputs         accumulate only into these: tensors, edges, or a dict of tensors
 
@@ -80,11 +82,14 @@ def backward(
         wanted = [_filled_edge(target) for target in targets]
     if create_graph:
         warn_once(_CYCLE, 3)
-    retain = create_graph if retain_graph is None else bool(retain_graph)
+    plain = retain_graph is None or is_plain(retain_graph)
+    retain = create_graph if retain_graph is None else plain and bool(retain_graph)
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("backward", retain, create, *user_site(2))
-    if edges:
+    if edges and plain:
         run_backward(edges, started, call, wanted)
+    elif edges:
+        retaining(call, retain_graph, lambda: run_backward(edges, started, call, wanted))
 
 
 _PLACES = (
@@ -93,7 +98,8 @@ _PLACES = (
 )
 _OPTIONS = (
     "grad_outputs: Tensor | Sequence[Tensor | None] | None = None, "
-    "retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True, "
+    "retain_graph: bool | Sequence[Tensor] | Literal['recompute'] | None = None, "
+    "create_graph: bool = False, only_inputs: bool = True, "
     "allow_unused: bool | None = None, is_grads_batched: bool = False, "
     "materialize_grads: bool = False"
 )
@@ -107,7 +113,7 @@ def grad(
     outputs: Places,
     inputs: Inputs,
     grad_outputs: Gradients = None,
-    retain_graph: bool | None = None,
+    retain_graph: Retain = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
@@ -118,7 +124,8 @@ def grad(
 
     outputs, inputs     tensors, or edges of the graph; a dict of inputs gives a dict of gradients
     grad_outputs        the gradient to start from at each output; None for single elements
-    retain_graph        keep the saved values, so that the graph can be walked again
+    retain_graph        keep the saved values, so that the graph can be walked again; of a list of
+                        tensors, only those behind them
     create_graph        record the gradient computation itself, for higher orders
     allow_unused        None, instead of an error, for inputs that the outputs do not depend on
     is_grads_batched    the first dimension of `grad_outputs` counts several starting gradients
@@ -152,13 +159,17 @@ def grad(
         )
     given = _as_gradients(grad_outputs, len(roots))
     gradients = _start_gradients(roots, given, batched=is_grads_batched)
-    retain = create_graph if retain_graph is None else bool(retain_graph)
+    plain = retain_graph is None or is_plain(retain_graph)
+    retain = create_graph if retain_graph is None else plain and bool(retain_graph)
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("grad", retain, create, *user_site(2))
-    if is_grads_batched:
-        found = _batched(roots, targets, gradients, call, allow_unused)
+    capture = _batched if is_grads_batched else _captured
+    if plain:
+        found = capture(roots, targets, gradients, call, allow_unused)
     else:
-        found = _captured(roots, targets, gradients, call, allow_unused)
+        found = retaining(
+            call, retain_graph, lambda: capture(roots, targets, gradients, call, allow_unused)
+        )
     if materialize_grads:
         _materialize(found, targets, create_graph)
     if type(inputs) is dict:
@@ -434,7 +445,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def _backward(
     self: Tensor,
     gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
+    retain_graph: Retain = None,
     create_graph: bool = False,
     inputs: Inputs | None = None,
 ) -> None:
@@ -442,7 +453,8 @@ def _backward(
 
     gradient       the gradient of some further value with respect to this tensor; may be left
                    out for a single element
-    retain_graph   keep the saved values, so that the graph can be walked again
+    retain_graph   keep the saved values, so that the graph can be walked again; of a list of
+                   tensors, only those behind them
     create_graph   record the gradient computation itself, for higher orders
     inputs         accumulate only into these
     """

@@ -339,6 +339,8 @@ new_call(PyObject *kind, PyObject *retain, PyObject *create)
     slot_fill(call, in_call.need, Py_None);
     slot_fill(call, in_call.node, Py_None);
     slot_fill(call, in_call.callbacks, Py_None);
+    slot_fill(call, in_call.kept, Py_None);
+    slot_fill(call, in_call.recomputed, Py_None);
     slot_fill(call, in_call.interrupted_by, Py_None);
     return call;
 }

@@ -92,8 +92,8 @@ typedef struct {
 } NodeSlots;
 
 typedef struct {
-    Py_ssize_t callbacks, code, create_graph, interrupted_by, kind, lasti, need, node, nodes_run, number, ordinal,
-        restricted, retain_graph, root_nodes, roots;
+    Py_ssize_t callbacks, code, create_graph, interrupted_by, kept, kind, lasti, need, node, nodes_run, number, ordinal,
+        recomputed, restricted, retain_graph, root_nodes, roots;
 } CallSlots;
 
 /* A slot of a class by name, and where its place is kept. */

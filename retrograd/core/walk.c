@@ -59,6 +59,7 @@ typedef struct {
     long long ticks;
     Capture *captures;
     PyObject *call, *freeing;
+    PyObject *kept;     /* a set of nodes that are not freed, whatever `freeing` says; NULL: none */
     PyObject *live_set; /* of nodes, made when a Python function has to see it */
     PyObject *captured; /* list: what arrived at the inputs */
     int as_tensors, restricted;
@@ -681,6 +682,13 @@ wanted_edges(const Walk *walk, PyObject *edges)
     return wanted;
 }
 
+/* The call that frees a node when it has run, or None. */
+static PyObject *
+freeing_of(const Walk *walk, PyObject *node)
+{
+    return walk->kept != NULL && PySet_Contains(walk->kept, node) == 1 ? Py_None : walk->freeing;
+}
+
 /* Any node, by the Python functions. */
 static int
 run_in_python(Walk *walk, PyObject *node, PyObject *gradient, Results *results)
@@ -699,7 +707,7 @@ run_in_python(Walk *walk, PyObject *node, PyObject *gradient, Results *results)
         given = PyObject_Vectorcall(run_general, arguments, 5, NULL);
     }
     else {
-        PyObject *arguments[4] = {node, gradient, need, walk->freeing};
+        PyObject *arguments[4] = {node, gradient, need, freeing_of(walk, node)};
         given = PyObject_Vectorcall(SLOT(node, in_node.run), arguments, 4, NULL);
     }
     if (given == NULL) {
@@ -733,7 +741,8 @@ run_entry(Walk *walk, int current, PyObject *edges, PyObject *gradient, Results 
                 walk->mode_is_set = 1;
             }
             results->chain = walk->as_tensors ? NULL : &walk->chain;
-            done = run_node(run, node, gradient, wanted_edges(walk, edges), walk->freeing, walk->as_tensors, results);
+            PyObject *freeing = freeing_of(walk, node);
+            done = run_node(run, node, gradient, wanted_edges(walk, edges), freeing, walk->as_tensors, results);
         }
         else if (run == accumulate_run && !walk->as_tensors) {
             done = chain_settle(&walk->chain) < 0 ? -1 : accumulate(node, &gradient);
@@ -933,6 +942,7 @@ walk_graph(PyObject *root, PyObject *gradient, PyObject *call, PyObject *inputs,
     }
     Walk walk = {.call = call, .as_tensors = as_tensors, .restricted = inputs != Py_None};
     walk.freeing = SLOT(call, in_call.retain_graph) == Py_False ? call : Py_None;
+    walk.kept = PyAnySet_Check(SLOT(call, in_call.kept)) ? SLOT(call, in_call.kept) : NULL;
     PyObject *result = NULL;
     int first = walk_open(&walk);
     if (first == 0) {

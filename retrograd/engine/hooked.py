@@ -118,7 +118,7 @@ def run_hooked(
         ]
     if node.extra is not None and node.extra.post:  # some may have come while the node ran
         results = list(_after(node, results, seen, raw))
-    if not call.retain_graph:
+    if call.frees(node):
         dressed(node).release(call)
     if raw:
         results = [r._array if isinstance(r, Tensor) else r for r in results]

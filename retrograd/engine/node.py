@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -53,6 +53,7 @@ class BackwardCall:
         "code",
         "create_graph",
         "interrupted_by",
+        "kept",
         "kind",
         "lasti",
         "need",
@@ -60,6 +61,7 @@ class BackwardCall:
         "nodes_run",
         "number",
         "ordinal",
+        "recomputed",
         "restricted",
         "retain_graph",
         "root_nodes",
@@ -84,6 +86,13 @@ class BackwardCall:
         self.node: Node | None = None  # the one that runs, where somebody may ask
         self.callbacks: list[Callable[[], object]] | None = None
         self.interrupted_by: str | None = None  # the type of the exception that ended the call
+        # nodes that it does not free, for `retain_graph=[...]`; empty once the call is over
+        self.kept: Set[Node] | None = None
+        self.recomputed: Any = None  # values that were computed again for it; see `recomputing`
+
+    def frees(self, node: Node) -> bool:
+        """Whether the call releases what a node saved, once the node has run."""
+        return not self.retain_graph and (self.kept is None or node not in self.kept)
 
 
 ordinals = itertools.count(1)

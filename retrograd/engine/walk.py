@@ -90,7 +90,7 @@ def run_backward(
     # rules that run as ops see function transforms, and autocast where it is on around the call
     as_tensors = call.create_graph or TRANSFORMS.active > 0 or state.autocast is not None
     simple = GIL and inputs is None and not as_tensors and not ANOMALY.enabled
-    simple = simple and not PROFILER.active
+    simple = simple and not PROFILER.active and call.kept is None
     active, counted = ACTIVE, False
     mode = current_mode()
     try:
@@ -552,7 +552,7 @@ def _needed(root: Node, targets: set[Node], including: bool) -> set[Node]:
 def run_general(
     node: Node, gradient: Gradient, call: BackwardCall, live: set[Node] | None, as_tensors: bool
 ) -> Sequence[Part]:
-    freeing = None if call.retain_graph else call
+    freeing = call if call.frees(node) else None
     if node.extra is None:
         if as_tensors:
             return dressed(node).run_recorded(gradient, live, freeing)

@@ -110,7 +110,7 @@ class _Case:
 
     def released(self, story: Story) -> None:
         """The call that freed the graph."""
-        label = f"freed here: {self.first}, retain_graph=False; it "
+        label = f"freed here: {self.first}, {_kept_by(self.freeing)}; it "
         if self.interruption:
             label += f"stopped with {self.interruption}"
         else:
@@ -140,6 +140,12 @@ class _Case:
         """Advice to keep the graph at the first call."""
         return Help(text, add_argument(self.freeing_site, "retain_graph=True"), "retain-graph")
 
+    def keep_behind(self) -> str:
+        """The rest of such advice: a list keeps less."""
+        if self.name is None or not self.name.isidentifier():
+            return ""
+        return f"; retain_graph=[{self.name}] keeps only what is behind it"
+
     def detach_where_used(self) -> Edit | None:
         """The edit that detaches the value on the consuming line.
 
@@ -164,6 +170,11 @@ class _Case:
     def still_leads(self) -> str:
         """The usual title."""
         return f"{self.subject} still leads into a graph that was already freed"
+
+
+def _kept_by(freeing: CallFacts) -> str:
+    """The argument with which a call freed a node: a list does not name what is in front of it."""
+    return "retain_graph=False" if freeing.kept is None else "not behind its retain_graph=[...]"
 
 
 def _carried_state(case: _Case) -> Report:
@@ -272,7 +283,9 @@ def _one_result(case: _Case) -> Report:
             case.detach_where_used(),
             "detach",
         ),
-        case.retain("if both losses should train it, keep the graph at the first call"),
+        case.retain(
+            "if both losses should train it, keep the graph at the first call" + case.keep_behind()
+        ),
         Help(
             "or compute it again for the second loss, after the weights have changed",
             kind="recompute-forward",
@@ -308,7 +321,7 @@ def _shared_trunk(case: _Case) -> Report:
     title = f"{case.subject} is shared by {losses}, and the first backward freed its graph"
     helps = [
         Help(f"call backward() once, {total}", kind="combine-losses"),
-        case.retain("or keep the graph at the first call"),
+        case.retain("or keep the graph at the first call" + case.keep_behind()),
     ]
     note = (
         "with retain_graph=True, an optimizer step between the two calls raises RG102 if it "
@@ -370,7 +383,7 @@ def _interrupted(case: _Case) -> Report:
 def _freed_by_grad(case: _Case) -> Report:
     story = Story()
     case.created(story)
-    label = f"freed here: autograd.grad ({case.first}), retain_graph=False"
+    label = f"freed here: autograd.grad ({case.first}), {_kept_by(case.freeing)}"
     story.add(case.freeing_site, label)
     if case.consumer is None:
         story.add(case.call_site, f"needed again here: {case.second}", primary=True)
@@ -421,7 +434,7 @@ def _read_after_free(node: NodeFacts) -> Report:
     freeing: CallFacts | None = node.freed
     why = "The values were released when a backward pass had used them."
     if freeing is not None:
-        label = f"freed here: {call_name(freeing)}, retain_graph=False"
+        label = f"freed here: {call_name(freeing)}, {_kept_by(freeing)}"
         story.add(site_of(freeing), label)
         why = f"The values were released when {call_name(freeing)} had used them."
         edit = add_argument(site_of(freeing), "retain_graph=True")

@@ -19,6 +19,7 @@ from retrograd.dtypes import dtype
 from retrograd.engine.edges import GradientEdge
 from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import Node
+from retrograd.engine.retention import Retain
 from retrograd.ops.making.memory import TypedStorage
 from retrograd.ops.making.memory import UntypedStorage
 from retrograd.random import Generator
@@ -452,7 +453,7 @@ class Attached:
     def backward(
         self,
         gradient: Tensor | None = None,
-        retain_graph: _bool | None = None,
+        retain_graph: Retain = None,
         create_graph: _bool = False,
         inputs: Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[Tensor | GradientEdge] | dict[str, Tensor] | None = None,
     ) -> None: ...

@@ -130,7 +130,7 @@ def test_detached_saved_value() -> None:
 
 def test_read_after_free() -> None:
     call = Thing().backward()
-    call.ordinal = 4
+    call.ordinal, call.kept = 4, None
     node = SimpleNamespace(code=None, lasti=0, sequence=3, shape=(2,), dtype="float32", freed=call)
     node.name = lambda: "MulBackward0"
     error = why.freed_error(node, None, None, ())

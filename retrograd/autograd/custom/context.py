@@ -186,7 +186,7 @@ class BackwardCFunction(FunctionCtx):
     def maybe_clear_saved_tensors(self) -> None:
         """Let go of the saved tensors now, unless the running backward call keeps its graph."""
         call: BackwardCall | None = STATE.call
-        if call is not None and not call.retain_graph:
+        if call is not None and call.frees(self._function_node):
             self._function_node.release(call)
 
     # ------------------------------------------------------------------ the user's methods
