@@ -12,7 +12,7 @@ static const Part *const parts[] = {
     &site_part,          &caller_part,     &dual_part, &batched_part,      &kernel_part,
     &record_part,        &short_kernels_part, &short_rows_part, &short_arithmetic_part, &composites_part,
     &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &reuse_part, &layers_part,
-    &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part, &guards_part, &leaving_part,
+    &run_part,    &rules_part,      &accumulate_part, &walk_part, &backward_part, &guards_part, &leaving_part, &replayed_part,
 };
 
 #define PART_COUNT (sizeof parts / sizeof *parts)

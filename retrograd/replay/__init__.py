@@ -10,9 +10,11 @@ import functools
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from threading import Lock
 from types import MethodType, ModuleType
 from typing import Any
 
+from retrograd import core
 from retrograd.replay.binding import MISS, Plan, Unbindable
 from retrograd.replay.reading import Readings
 from retrograd.replay.recorder import Recorder
@@ -20,7 +22,9 @@ from retrograd.replay.recording import current
 
 Reader = Callable[[Callable[..., Any], Any, Any, Recorder], Any]
 _PATIENCE = 6  # with recordings that differ from the one before; refusals count as three
+_CANDIDATES = 4  # recordings that wait for a second one of the same
 _PLANS = 8  # for shapes, flags and values that come again
+_looking = Lock()  # whether a plan is busy
 
 
 class Replay:
@@ -30,6 +34,11 @@ class Replay:
     reasons                       why calls were not replayed, and how often
     """
 
+    __slots__ = (
+        *("_candidates", "_failures", "_reader", "ordinary", "plans", "reasons"),
+        *("recorded", "replayed", "step", "__dict__", "__weakref__"),
+    )
+
     def __init__(self, step: Callable[..., Any], reader: Reader | None = None) -> None:
         functools.update_wrapper(self, step)
         self.step = step
@@ -37,18 +46,21 @@ class Replay:
         self.reasons: dict[str, int] = {}
         self.plans: list[Plan] = []
         self._reader: Reader = Readings() if reader is None else reader
-        self._candidate: Plan | None = None
+        self._candidates: list[Plan] = []  # of one recording each
         self._failures = 0
 
+    @core.shortcut("replayed")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for plan in self.plans:
-            if not plan.lock.acquire(False):  # another thread runs it now, or an outer call
+            with _looking:
+                busy, plan.busy = plan.busy, True
+            if busy:  # another thread runs it now, or an outer call
                 self.ordinary += 1
                 return self.step(*args, **kwargs)
             try:
                 result = plan.run(args, kwargs)
             finally:
-                plan.lock.release()
+                plan.busy = False
             if result is not MISS:
                 self.replayed += 1
                 return result
@@ -65,6 +77,7 @@ class Replay:
     def _record(self, args: Any, kwargs: Any) -> Any:
         self.recorded += 1
         plan: Plan | None = None
+        others = [x for x in self._candidates if not x.fits(args, kwargs)]
         with Recorder() as recorder:
             reading = self._reader(self.step, args, kwargs, recorder)
             if recorder.tape.refusal is None:
@@ -75,15 +88,25 @@ class Replay:
                     recorder.refuse(str(reason))
                 except Exception as error:  # a mistake of ours: the step's result is right
                     recorder.refuse(f"no plan can be made: {type(error).__name__}: {error}")
-        before, self._candidate = self._candidate, plan
-        if recorder.tape.refusal is not None:
-            self._say(recorder.tape.refusal, 3)
-        elif before is not None and plan is not None and plan.agrees(before):
-            self.plans.insert(0, plan)
-            self._candidate = None
-        elif before is not None:
-            self._say("two recordings of the step differ", 1)
+        if plan is None or recorder.tape.refusal is not None:
+            self._candidates = others
+            self._say(recorder.tape.refusal or "", 3)
+        else:
+            self._compare(plan, others)
         return reading.result
+
+    def _compare(self, plan: Plan, others: list[Plan]) -> None:
+        """A recording that came before makes a plan; `others` are for calls of another kind."""
+        twin = next((x for x in self._candidates if plan.agrees(x)), None)
+        if twin is not None:
+            self.plans.insert(0, plan)
+            self._candidates.remove(twin)
+            return
+        if len(others) < len(self._candidates):
+            self._say("two recordings of the step differ", 1)
+        elif others:
+            self._say("a call is unlike those before: another recording is needed", 1)
+        self._candidates = [*others[1 - _CANDIDATES :], plan]
 
     def _say(self, reason: str, weight: int) -> None:
         self._failures += weight
@@ -119,6 +142,10 @@ def replay(step: Callable[..., Any]) -> Replay:
     [2.0, 1.8, 1.6, 1.4]
     """
     return step if isinstance(step, Replay) else Replay(step)
+
+
+if core.AVAILABLE:
+    core.compiled("use_replay")(Replay, Plan, MISS)
 
 
 class _Callable(ModuleType):

@@ -7,12 +7,9 @@ checks first, and answers `MISS` before anything is changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from types import FunctionType
 from typing import Any, Protocol
 
-from retrograd import core
-from retrograd.backend.arrays import Array
 from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.node import Node, dressed
 from retrograd.replay.assembly import MachineExecutor
@@ -22,7 +19,8 @@ from retrograd.replay.program import Buffer, Executor, Instruction, Program, Slo
 from retrograd.replay.reading.effects import Nest, Outside, rebuilt
 from retrograd.replay.recorder import Adopted, Done, Read, Recorder
 from retrograd.replay.recording import Recorded, flat
-from retrograd.tensor import Tensor, VersionCell, cell_of, meta_of, wrap
+from retrograd.replay.segments import cell_at, made, segment
+from retrograd.tensor import Tensor, cell_of, meta_of
 
 MISS: Any = object()
 # the last one is used
@@ -42,23 +40,6 @@ class Unbindable(Exception):
 
 
 # --------------------------------------------------------------- what the function calls
-
-
-@core.shortcut("made")
-def made(array: Array, facts: tuple[Any, ...], cell: VersionCell | None) -> Tensor:
-    """A tensor of the step for somebody outside."""
-    tensor = wrap(array)
-    tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut = facts
-    tensor._cell = cell
-    return tensor
-
-
-@core.shortcut("cell_at")
-def cell_at(version: int) -> VersionCell:
-    """A version cell that has counted some writes."""
-    cell = VersionCell()
-    cell.version = version
-    return cell
 
 
 def is_like(tensor: Any, slot: Slot) -> bool:
@@ -87,19 +68,36 @@ class Plan:
     `text` and `programs` are compared with another recording's: see `agrees`.
     """
 
+    __slots__ = (
+        *(
+            "_anchors",
+            "_bound",
+            "_cells",
+            "_lines",
+            "_made",
+            "_named",
+            "_read",
+            "_slots",
+            "_tensors",
+        ),
+        *("busy", "guards", "names", "programs", "recorder", "run", "text"),
+    )
+
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder = recorder
         self.guards = getattr(reading, "guards", reading)
         self.names: dict[str, Any] = {
             "MISS": MISS, "made": made, "cell_at": cell_at, "is_like": is_like,
-            "expect": expect, "rebuilt": rebuilt, "check": reading.check, "wrap": wrap,
-            "cell_of": cell_of,
+            "expect": expect, "rebuilt": rebuilt, "check": reading.check, "cell_of": cell_of,
         }  # fmt: skip
         self.programs: list[Program] = []
         self._lines: list[str] = []
         self._tensors: dict[int, str] = {}  # made by the step or a call: the variable, by identity
-        self._slots: dict[int, Slot] = {}  # that the function uses
+        self._slots: dict[int, Slot] = {}  # that segments give
+        self._read: set[int] = set()  # those that the function uses
         self._cells: dict[int, str] = {}  # by buffer: the first tensor that has its memory
+        self._made: dict[str, tuple[Slot, Any, int]] = {}  # by variable: what a segment makes it of
+        self._named: set[str] = set()  # variables of these that the function uses
         self._anchors: dict[int, tuple[int, Slot]] = {}  # by own buffer: who makes it, and which
         self._bound: dict[int, Adopted] = {}  # by input buffer
         for number, instruction in enumerate(recorder.tape.instructions):
@@ -110,6 +108,7 @@ class Plan:
             first = self._bound.setdefault(taken.slot.buffer.index, taken)
             first.shared = first is not taken
         self._guards()
+        guards = len(self._lines)
         for done in recorder.done:
             self._call(done) if done.call is not None else self._after(done)
         for function, args in reading.effects:
@@ -118,12 +117,16 @@ class Plan:
         for done in recorder.done:
             if done.call is None:
                 self._segment(done)
-        body = "\n".join(f"    {line}" for line in self._lines if line)
-        self.text = f"def run(args, kwargs):\n{body}\n"
-        exec(compile(self.text, "<retrograd replay>", "exec"), self.names)
+        self.text = _function("run", self._lines)
+        fits = _function("fits", [*self._lines[:guards], "return True"])
+        exec(compile(f"{self.text}\n{fits}", "<retrograd replay>", "exec"), self.names)
         self.run: Callable[[Any, Any], Any] = self.names["run"]
-        self.lock = Lock()  # its memory serves one call at a time
+        self.busy = False  # its memory serves one call at a time
         del self.recorder, self._bound, self._anchors  # and with them the arrays of the recording
+
+    def fits(self, args: Any, kwargs: Any) -> bool:
+        """Whether the plan would serve a call."""
+        return self.names["fits"](args, kwargs) is not MISS
 
     def agrees(self, other: Plan) -> bool:
         """Whether another recording gave the same plan."""
@@ -201,10 +204,15 @@ class Plan:
 
     def slot(self, slot: Slot) -> str:
         """The variable that has the array of a slot, which a segment gives."""
+        self._keep(slot)
+        self._read.add(slot.index)
+        return f"s{slot.index}"
+
+    def _keep(self, slot: Slot) -> None:
+        """An array that a segment gives, perhaps only to make a tensor of it."""
         if slot.buffer.kind != "own":
             raise Unbindable("a view of a tensor from outside leaves the step")
         self._slots[slot.index] = slot
-        return f"s{list(self._slots).index(slot.index)}"
 
     def express(self, value: Any) -> str:
         """Python text for a value that leaves the step, or goes into a call."""
@@ -238,21 +246,29 @@ class Plan:
             return self.outside(taken)
         name = self._tensors.get(id(tensor))
         if name is not None:
+            self._named.add(name)
             return name
+        name = self._new(tensor)
+        self._named.add(name)
+        return name
+
+    def _new(self, tensor: Tensor) -> str:
+        """A variable for a tensor of the step, which its segment makes."""
         array: Any = tensor._array
         if type(array) is not Recorded or array.slot is None:
             raise Unbindable("a tensor leaves the step that is not of it")
         check_leaving(tensor)
-        variable = self.slot(array.slot)
+        self._keep(array.slot)
         self._tensors[id(tensor)] = name = f"t{len(self._tensors)}"
         version = 0 if tensor._cell is None else tensor._cell.version
         other = self._cells.setdefault(array.slot.buffer.index, name)
-        cell = f"cell_of({other})" if other != name else f"cell_at({version})" if version else None
         facts = tensor._requires_grad, tensor._grad_fn, tensor._output_nr, tensor._cut
-        if cell is None and facts == (False, None, 0, None):
-            self._lines.append(f"{name} = wrap({variable})")
-        else:
-            self._lines.append(f"{name} = made({variable}, {self.constant(facts, 'n')}, {cell})")
+        if other == name:
+            self._made[name] = (array.slot, facts, version)
+        else:  # two tensors in one memory count writes together
+            self._named.add(other)
+            given = f"{self.slot(array.slot)}, {self.constant(facts, 'n')}, cell_of({other})"
+            self._lines.append(f"{name} = made({given})")
         return name
 
     def why_not(self, args: Any, kwargs: Any) -> str:
@@ -279,19 +295,21 @@ class Plan:
         """A segment runs here: a line for it, written when all uses are known; what it leaves."""
         self._lines.append("")
         done.line = len(self._lines) - 1
-        for taken, count in done.writes:
-            cell = cell_of(taken.tensor)
-            facts = self.constant((cell.writer, cell.code, cell.lasti), "n")
-            name = self.outside(taken)
-            self._lines.append(f"cell = {name}._cell or cell_of({name}); cell.version += {count}")
-            self._lines.append(f"cell.writer, cell.code, cell.lasti = {facts}")
         for taken, grad in done.grads:
-            value = "None" if grad is None else self._tensor(grad)
-            self._lines.append(f"{self.outside(taken)}._meta.grad = {value}")
+            name = None if grad is None else self._gradient(grad)
+            if name is None or name in self._made:
+                done.sets.append((taken, name))
+            else:
+                self._lines.append(f"{self.outside(taken)}._meta.grad = {name}")
+
+    def _gradient(self, grad: Tensor) -> str:
+        """The variable of a tensor that becomes a gradient, which its segment may set."""
+        known = id(grad) in self.recorder.adopted or id(grad) in self._tensors
+        return self._tensor(grad) if known else self._new(grad)
 
     def _segment(self, done: Done) -> None:
         instructions = self.recorder.tape.instructions
-        if done.start == done.stop:
+        if done.start == done.stop and not done.sets and not done.writes:
             return
         inside = range(done.start, done.stop)
         later = _buffers_used(instructions[done.stop :])
@@ -300,21 +318,81 @@ class Plan:
             if maker in inside and slot.buffer.index in later:
                 self.slot(slot)
                 leaving.append(slot)
+        leaving = list(dict.fromkeys(leaving))
         part = instructions[done.start : done.stop]
-        taken: list[tuple[Slot, str]] = []
+        operands = Operands(self)
+        taken: list[Slot] = []
+        inputs: list[int] = []
         for index in _buffers_used(part):
             if index in self._bound:
-                source = self._bound[index]
-                taken.append((source.slot, f"{self.outside(source)}._array"))
+                taken.append(self._bound[index].slot)
+                inputs.append(operands.tensor(self._bound[index]))
             elif index in self._anchors and self._anchors[index][0] < done.start:
-                slot = self._anchors[index][1]
-                taken.append((slot, self.slot(slot)))
-        program = extract(part, [slot for slot, _ in taken], list(dict.fromkeys(leaving)))
+                taken.append(self._anchors[index][1])
+                inputs.append(operands.given(self.slot(taken[-1])))
+        program = extract(part, taken, leaving)
         self.programs.append(program)
-        run = self.constant(EXECUTORS[-1](program).run, "x")
-        targets = "".join(f"{self.slot(slot)}, " for slot in dict.fromkeys(leaving))
-        sources = "".join(f"{source}, " for _, source in taken)
-        self._lines[done.line] = f"{targets}{'= ' if targets else ''}{run}(({sources}))"
+        run = EXECUTORS[-1](program).run
+        self._lines[done.line] = self._segment_line(done, run, operands, tuple(inputs), leaving)
+
+    def _segment_line(
+        self, done: Done, run: Any, operands: Operands, inputs: tuple[int, ...], slots: list[Slot]
+    ) -> str:
+        """What calls a segment, and the variables that others use of what it gives."""
+        outputs = {slot.index: number for number, slot in enumerate(slots)}
+        names = [name for name, (slot, _, _) in self._made.items() if slot.index in outputs]
+        found = [self._made[name] for name in names]
+        made = tuple([(outputs[s.index], facts, version) for s, facts, version in found])
+        writes = []
+        for taken, count in done.writes:
+            cell = cell_of(taken.tensor)
+            writes.append((operands.tensor(taken), count, (cell.writer, cell.code, cell.lasti)))
+        grads = tuple(
+            [(operands.tensor(x), -1 if n is None else names.index(n)) for x, n in done.sets]
+        )
+        leaving = {f"s{s.index}": outputs[s.index] for s in slots if s.index in self._read}
+        leaving |= {n: -1 - number for number, n in enumerate(names) if n in self._named}
+        parts = tuple(operands.fixed), inputs, tuple(writes), made, grads, tuple(leaving.values())
+        name = self.constant(segment(run, *parts), "x")
+        targets = "".join(f"{variable}, " for variable in leaving)
+        counted = [(number, count) for number, count, _ in writes]
+        told = f"{operands.names} {inputs} {counted} {[x[::2] for x in made]} {grads}"
+        given = ", ".join(operands.variables)
+        return f"{targets}{'= ' if targets else ''}{name}({given})  # {told}"
+
+
+class Operands:
+    """The tensors and arrays that a segment takes: those that stay, and those of each call."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.fixed: list[Tensor | None] = []
+        self.names: list[str] = []
+        self.variables: list[str] = []
+
+    def tensor(self, taken: Adopted) -> int:
+        """The number of a tensor from outside."""
+        name = self.plan.outside(taken)
+        if taken.owner is not None or taken.place is not None:
+            return self.given(name)
+        return self._number(name, taken.tensor)
+
+    def given(self, variable: str) -> int:
+        """The number of what each call gives."""
+        if variable not in self.names:
+            self.variables.append(variable)
+        return self._number(variable, None)
+
+    def _number(self, name: str, fixed: Tensor | None) -> int:
+        if name not in self.names:
+            self.names.append(name)
+            self.fixed.append(fixed)
+        return self.names.index(name)
+
+
+def _function(name: str, lines: list[str]) -> str:
+    body = "\n".join(f"    {line}" for line in lines if line)
+    return f"def {name}(args, kwargs):\n{body}\n"
 
 
 def extract(part: list[Instruction], inputs: list[Slot], outputs: list[Slot]) -> Program:

@@ -57,6 +57,7 @@ class Done:
     call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any] | None = None
     resets: frozenset[int] = frozenset()  # identities of tensors whose `.grad` a call takes away
     line: int = 0  # of the plan's text
+    sets: list[tuple[Adopted, str | None]] = field(default_factory=list)  # gradients by variable
 
 
 class Recorder:
