@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = on_first_use(
     {
         "holding": "Holder Holders holders",
         "ledgers": "Entry Ledger Row ledger",
+        "recording": "record view",
         "showing": "show",
         "states": "Event History State history state",
         "stepping": "Step Watch watch",

@@ -113,14 +113,19 @@ class LineLog:
         self.live: dict[FrameType, list[int]] = {}  # frame -> [chain, activation, last line]
         self.activations = 0
         self.forgotten = 0  # nodes below this number have no entry any more
+        self.ended = LEAF  # nodes from this number on have none either
         self.is_user_file: Callable[[str], bool] | None = None  # set where nothing is traced
 
     def site_of(self, number: int) -> tuple[int, int, int] | None:
         """Chain, line and activation that made a node; None if it is not known."""
-        if number >= LEAF or number < self.forgotten:
+        if number >= self.ended or number < self.forgotten:
             return None
         position = bisect_right(self.numbers, number) - 1
         return self.sites[position] if position >= 0 else None
+
+    def end(self) -> None:
+        """Nodes that are made from now on have no line here."""
+        self.ended = self.counter()
 
     def stack_of(self, number: int) -> list[tuple[int, Place]]:
         """The user's stack that made a node, outermost first, each frame with its chain."""
@@ -313,6 +318,7 @@ class Tracer:
             )
         for frame in list(self.log.live):
             frame.f_trace = None
+        self.log.end()
 
     def _trace_thread(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The first call in a new thread: give it a trace function of its own."""

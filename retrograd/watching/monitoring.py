@@ -74,6 +74,7 @@ class MonitoringTracer(Tracer):
             _monitoring.set_local_events(self._tool, code, 0)
         self._codes.clear()
         _monitoring.free_tool_id(self._tool)
+        self.log.end()
 
     def _follow(self, code: CodeType) -> None:
         if id(code) not in self._codes:

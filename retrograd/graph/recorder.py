@@ -1,0 +1,450 @@
+"""Watches a running program and writes down the lives of its graph's nodes.
+
+Nothing of the graph is changed or kept: nodes get a tag, backward calls, optimizer steps, modules
+and `detach` are heard of through the hooks and patches that `watching` has for both libraries, and
+lines come from the line log. Saved values are read raw, never unpacked.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+from retrograd.graph.lives import MOST_NODES, Life, Lives, Marks, Position, memory_key
+from retrograd.graph.schema import EventKind
+from retrograd.graph.steps import KEPT, Sample, Steps
+from retrograd.watching.engines import Engine, Original, TorchEngine
+from retrograd.watching.graph import INPLACE, TWICE, Overwritten, on_a_path_to, state_of, walk
+from retrograd.watching.lines import LEAF, Tracer
+from retrograd.watching.modules import ModuleLog
+from retrograd.watching.places import Place
+from retrograd.watching.reading import Node, Reader, RetrogradReader, TorchReader
+from retrograd.watching.variables import named_tensors
+
+ALWAYS = 8  # looks at the variables of the program that are taken whatever they cost
+SHARE = 0.05  # of the time that later ones may take
+MOST_NAMES = 100  # of variables at one look
+MOST_CUTS = 1_000
+
+
+@dataclass(eq=False, slots=True)
+class RecordedCall:
+    """A backward call."""
+
+    number: int
+    kind: str
+    start: Position
+    roots: list[int]
+    of: str
+    retain: bool
+    how: str
+    places: list[Place]  # outermost first
+    walked: int = 0
+    end: Position | None = None
+    message: str = ""  # of its error
+    failed_at: int | None = None
+    code: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class RecordedEvent:
+    """A detach, or an error that ended the program."""
+
+    position: Position
+    kind: EventKind
+    label: str
+    place: Place | None
+    node: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Look:
+    """The variables of the program that held a graph."""
+
+    position: Position
+    held: list[tuple[str, int]]
+
+
+@dataclass
+class Recorder:
+    """Everything that was written down. `install` begins, `remove` ends."""
+
+    engine: Engine
+    tracer: Tracer
+    keep: int = KEPT
+    wanted: frozenset[int] = frozenset()
+    calls: list[RecordedCall] = field(default_factory=list)
+    events: list[RecordedEvent] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    count: int = 0  # of backward calls
+
+    def __post_init__(self) -> None:
+        real = isinstance(self.engine, TorchEngine)
+        self.reader: Reader = (
+            TorchReader(self.engine.torch, self.tracer) if real else RetrogradReader()
+        )
+        self.modules = ModuleLog(self.engine)
+        self.lives = Lives(self.reader, self.engine.counter, self.modules)
+        self.steps = Steps(self.keep, self.wanted)
+        self.enabled = True
+        self._local = threading.local()
+        self._lock = threading.RLock()
+        self._undo: list[Callable[[], None]] = []
+        self._depth = 0
+        self._names: dict[int, tuple[Any, str]] = {}  # while variables are looked at
+        self._looked = 0
+        self._spent = 0.0
+        self._started = time.perf_counter()
+
+    # --------------------------------------------------------------------------- patches
+
+    def install(self) -> None:
+        """Put the patches in place."""
+        optimizers = import_module(f"{self.engine.torch.__name__}.optim.optimizer")
+        self._undo.append(self.engine.watch(self._around_backward))
+        self._undo.append(self.modules.start())
+        handle = optimizers.register_optimizer_step_post_hook(self._after_step)
+        self._undo.append(handle.remove)
+        for name in ("detach", "detach_"):
+            self._watch_detach(name)
+        self._event()
+
+    def remove(self) -> None:
+        """Take the patches away; what was written stays."""
+        if not self.enabled and not self._undo:
+            return
+        self.enabled = False
+        while self._undo:
+            self._undo.pop()()
+        self.lives.stop()
+        if self.steps.called_since or not self.steps.by_optimizer:
+            self.steps.close()
+        self._leave_out()
+
+    def _watch_detach(self, name: str) -> None:
+        kind = self.reader.tensor
+        before = kind.__dict__.get(name)
+        original = getattr(kind, name)
+        recorder = self
+
+        def detach(tensor: Any) -> Any:
+            node = tensor.grad_fn if recorder.enabled else None
+            result = original(tensor)
+            if node is not None and recorder._is_user(sys._getframe(1)):
+                recorder._safely(recorder._note_detach, node, result)
+            return result
+
+        detach.__name__, detach.__qualname__ = name, getattr(original, "__qualname__", name)
+        detach.__doc__ = original.__doc__
+        setattr(kind, name, detach)
+
+        def undo() -> None:
+            if before is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, before)
+
+        self._undo.append(undo)
+
+    def _is_user(self, frame: FrameType) -> bool:
+        return self.tracer.is_user_file(frame.f_code.co_filename)
+
+    def _safely(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the recorder: untraced, and a mistake in it is not the program's."""
+        trace = sys.gettrace()
+        if trace is not None:
+            sys.settrace(None)
+        try:
+            with self._lock:
+                return function(*args)
+        except Exception as error:
+            self.enabled = False
+            self.unseen.append(
+                f"what came later: the recorder failed: {type(error).__name__}: {error} "
+                f"(in {function.__name__})"
+            )
+            return None
+        finally:
+            if trace is not None:
+                sys.settrace(trace)
+
+    # ------------------------------------------------------------------------------ events
+
+    @property
+    def _marks(self) -> Marks:
+        """The events of this thread."""
+        found: Marks | None = getattr(self._local, "marks", None)
+        if found is None:
+            found = self._local.marks = Marks()
+        return found
+
+    def _event(self) -> Position:
+        """Something happens now."""
+        slot = self.lives.slot
+        self._marks.add(self.engine.counter(), slot)
+        self.lives.slot += 1
+        return Position(slot, 1, 0)
+
+    def _stack(self) -> list[Place]:
+        log = self.tracer.log
+        return log.places_of(log.here())
+
+    def _after_step(self, optimizer: object, args: object, keywords: object) -> None:
+        if self.enabled:
+            self._safely(self._note_step, optimizer)
+
+    def _note_step(self, optimizer: object) -> None:
+        self.lives.settle()
+        if self.steps.after_optimizer(optimizer, self._event()):
+            self._leave_out()
+
+    def _note_detach(self, node: Node, result: Any) -> None:
+        self._add([node])
+        index = self.lives.index_of(node)
+        if index is None:
+            return
+        position = self._event()
+        life = self.lives.known.get(index)
+        if life is not None and life.cut is None:
+            life.cut = position
+        if result.grad_fn is None:
+            key = memory_key(self.reader, result)
+            self.lives.detached[key] = weakref.ref(result), index
+            while len(self.lives.detached) > MOST_CUTS:
+                del self.lives.detached[next(iter(self.lives.detached))]
+        places = self._stack()
+        place = places[-1] if places else None
+        self.events.append(RecordedEvent(position, "detach", "", place, index))
+
+    def note_error(self, message: str, place: Place | None) -> None:
+        """An error has ended the program."""
+        self.events.append(RecordedEvent(self._event(), "error", message, place))
+
+    # ----------------------------------------------------------------------- backward calls
+
+    def _around_backward(
+        self,
+        outputs: Sequence[Any],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+        run: Original,
+    ) -> Any:
+        if not self.enabled:
+            return run()
+        noted = self._safely(self._before, outputs, retain, create, inputs, accumulates)
+        if noted is None:
+            return run()
+        self._depth += 1
+        error: BaseException | None = None
+        try:
+            return run()
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            self._depth -= 1
+            self._safely(self._after, *noted, error)
+            del error, noted
+
+    def _before(
+        self,
+        outputs: Sequence[Any],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+    ) -> tuple[RecordedCall, dict[Node, int], dict[Node, str]]:
+        tensors: list[Any] = [t for t in outputs if isinstance(t, self.reader.tensor)]
+        nodes = walk(tensor.grad_fn for tensor in tensors)
+        names = self._before_events(tensors)
+        self._add(tensor.grad_fn for tensor in tensors)
+        passed = {node: n for node, n in nodes.items() if n < LEAF}
+        if inputs:
+            ends = {id(node.variable): node for node in nodes if hasattr(node, "variable")}
+            targets = [t.grad_fn if t.grad_fn is not None else ends.get(id(t)) for t in inputs]
+            passed = on_a_path_to(nodes, [target for target in targets if target is not None])
+        before = {node: self.reader.state(node) for node in passed}
+        roots = [self.lives.index_of(t.grad_fn) for t in tensors if t.grad_fn is not None]
+        self.steps.samples.append(
+            Sample(Position(self.lives.slot, 0, 0), self.lives.bytes, self.lives.nodes)
+        )
+        self.count += 1
+        call = RecordedCall(
+            number=self.count,
+            kind="backward" if accumulates else "grad",
+            start=self._event(),
+            roots=[root for root in roots if root is not None],
+            of=", ".join(names.get(id(tensor), "") for tensor in tensors).strip(", "),
+            retain=bool(retain),
+            how=_how(retain, create, inputs if accumulates else ()),
+            places=self._stack(),
+        )
+        self.calls.append(call)
+        return call, passed, before
+
+    def _before_events(self, tensors: list[Any]) -> dict[int, str]:
+        """Whether a loop has turned, and what the variables of the program hold."""
+        log = self.tracer.log
+        stack = log.here()
+        if not self._depth and stack:
+            edge = self.steps.before_call((stack[-1].chain, stack[-1].line), stack, log)
+            if edge is not None:
+                start = self._marks.birth(edge.number, self.lives.slot)
+                self.steps.begin(start._replace(number=edge.number - 0.75))
+                self._leave_out()
+        return {} if self._depth else self._look(self._frames())
+
+    def _after(
+        self,
+        call: RecordedCall,
+        passed: dict[Node, int],
+        before: dict[Node, str],
+        error: BaseException | None,
+    ) -> None:
+        stopped = -1
+        if error is not None:
+            failed = self._failed_at(passed, before, error)
+            stopped = LEAF if failed is None else passed[failed]
+            call.failed_at = None if failed is None else self.lives.index_of(failed)
+            call.message = str(error).partition(" Saved intermediate")[0] or type(error).__name__
+            call.code = str(getattr(error, "code", ""))
+        order = sorted(passed.items(), key=lambda pair: -pair[1])
+        pace = 1 if len(order) < 40 else 8
+        for place, (node, number) in enumerate(order):
+            state = self.reader.state(node)
+            went = number > stopped or (before[node], state) == ("held", "freed")
+            if went:
+                call.walked += 1
+                position = Position(call.start.slot + 1, -1, place // pace)
+                self._passed(node, state, call, position)
+        call.end = self._event()
+        if error is not None and not self._depth:
+            self._look(self._frames())
+
+    def _passed(self, node: Node, state: str, call: RecordedCall, position: Position) -> None:
+        index = self.lives.index_of(node)
+        life = None if index is None else self.lives.known.get(index)
+        if life is None:
+            return
+        if state == "freed" or (state != "held" and not call.retain):
+            self.lives.free(life, position, call.number)
+        elif life.kept is None and life.freed is None:
+            life.kept = position
+
+    def _failed_at(
+        self, passed: dict[Node, int], before: dict[Node, str], error: BaseException
+    ) -> Node | None:
+        """The node at which a call failed, where that is certain: nodes run by their numbers."""
+        order = sorted(passed, key=lambda node: -passed[node])
+        if TWICE in str(error):
+            return next((node for node in order if before[node] == "freed"), None)
+        if INPLACE in str(error):
+            return next((n for n in order if isinstance(state_of(n), Overwritten)), None)
+        return None
+
+    # -------------------------------------------------------------------- what is looked at
+
+    def _add(self, roots: Iterable[Node | None]) -> None:
+        leaves = self.lives.add(roots, self.tracer.log, self._marks)
+        if leaves:
+            self._name_leaves(leaves)
+
+    def _name_leaves(self, leaves: list[Life]) -> None:
+        names = self._names or named_tensors(self._frames(), self.reader.tensor)
+        for life, tensor in self.lives.leaf_tensors(leaves):
+            entry = names.get(id(tensor))
+            if entry is not None:
+                self.lives.name_leaf(life, tensor, entry[1])
+
+    def _frames(self) -> list[FrameType]:
+        """The user's functions that run now, innermost first."""
+        return list(self.tracer.log.live)[::-1]
+
+    def _look(self, scopes: list[Any]) -> dict[int, str]:
+        """Find the tensors with history in the program's variables; gives their names by id."""
+        self._looked += 1
+        self.lives.inputs.clear()
+        elapsed = time.perf_counter() - self._started
+        if self._looked > ALWAYS and self._spent > SHARE * elapsed:
+            return {}
+        now = time.thread_time()
+        found = self._names = named_tensors(scopes, self.reader.tensor)
+        holding = []
+        for tensor, name in found.values():
+            if tensor.grad_fn is not None:
+                holding.append((tensor, name))
+            elif not tensor.requires_grad:
+                self.lives.inputs[memory_key(self.reader, tensor)] = name
+        self._add(tensor.grad_fn for tensor, _ in holding)
+        self._names = {}  # it holds tensors
+        held = [(name, self.lives.index_of(tensor.grad_fn)) for tensor, name in holding]
+        position = Position(self.lives.slot, 0, self.engine.counter() - 0.2)
+        rows = [(name, index) for name, index in held if index is not None]
+        self.looks.append(Look(position, rows[:MOST_NAMES]))
+        self._spent += time.thread_time() - now
+        return {id(tensor): name for tensor, name in found.values()}
+
+    def mark(self, label: str) -> None:
+        """The program itself marks a moment."""
+        if self.enabled:
+            self._looked = 0
+            self._safely(self._mark, label)
+
+    def _mark(self, label: str) -> None:
+        self._look(self._frames())
+        places = self._stack()
+        place = places[-1] if places else None
+        self.events.append(RecordedEvent(self._event(), "mark", label, place))
+
+    def look_at(self, scopes: list[Any]) -> None:
+        """Look at variables once more, at the end: frames, or things with `f_locals`."""
+        if self.enabled:
+            self._looked = 0
+            self._safely(self._look, scopes)
+
+    # --------------------------------------------------------------------------- leaving out
+
+    def _leave_out(self) -> None:
+        """Keep no more than was asked for, and than fits."""
+        while True:
+            crowded = len(self.lives.known) > MOST_NODES // 2
+            span = self.steps.victim(crowded)
+            if span is None:
+                return
+            step_of = self.steps.of
+            inside = [
+                life
+                for life in self.lives.known.values()
+                if not life.leaf and step_of(life.born) is span
+            ]
+            self.calls = [call for call in self.calls if step_of(call.start) is not span]
+            self.events = [e for e in self.events if step_of(e.position) is not span]
+            self.looks = [look for look in self.looks if step_of(look.position) is not span]
+            self.lives.forget(inside)
+            self.steps.drop(span)
+
+
+def _how(retain: object, create: bool, inputs: Sequence[Any]) -> str:
+    """The arguments of a backward call that matter for the graph."""
+    words = []
+    if isinstance(retain, str):
+        words.append(f"retain_graph={retain!r}")
+    elif isinstance(retain, (list, tuple)):
+        words.append("retain_graph=[...]")
+    elif create:
+        words.append("create_graph=True")
+    elif retain:
+        words.append("retain_graph=True")
+    if inputs:
+        words.append("inputs=...")
+    return ", ".join(words)

@@ -1,0 +1,250 @@
+"""`with graph.record() as r:` around a piece of a program, and `graph.view(loss)` of what is now.
+
+A record is data: each node with the times at which it was made, kept, freed, cut off and dropped;
+what it saved; its line and module; each backward call; what the variables of the program held.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from types import FrameType, TracebackType
+from typing import Any
+
+from retrograd.graph import schema
+from retrograd.graph.assembly import Facts, assemble
+from retrograd.graph.lives import Life, Memory, Position
+from retrograd.graph.recorder import RecordedCall, Recorder
+from retrograd.graph.steps import KEPT
+from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.watching.lines import LEAF, latest_tracer
+from retrograd.watching.monitoring import make_tracer
+from retrograd.watching.places import Place, is_user_file
+from retrograd.watching.reading import Freeing, Reader, behind, node_of, reader_of
+from retrograd.watching.variables import named_tensors
+
+NAMES = {"torch": "PyTorch", "retrograd": "retrograd"}
+
+
+class record:
+    """Write down the life of the graph while a block runs, on retrograd or on PyTorch.
+
+    engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
+    steps    how many steps of the training loop are kept: the first, the last, and that of the peak
+    title    what the page is called
+
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> with torch.graph.record(engine="retrograd") as r:
+    ...     y = x.exp()
+    ...     y.sum().backward()
+    >>> for node in r.data.nodes:
+    ...     print(node.name, node.shape, [saved.name for saved in node.saved], node.freed_by)
+    AccumulateGrad (3,) [] 0
+    ExpBackward0 (3,) ['result'] 1
+    SumBackward0 () [] 1
+
+    The program runs as without it; an exception goes on its way, and is in the record.
+    """
+
+    def __init__(self, engine: str | None = None, *, steps: int = KEPT, title: str = "") -> None:
+        if engine not in (None, "torch", "retrograd"):
+            raise ValueError(f"engine must be 'torch' or 'retrograd', not {engine!r}")
+        if steps < 3:
+            raise ValueError(f"steps must be 3 or more: the first, the last, the peak; not {steps}")
+        self.title = title
+        self._engine = engine
+        self._steps = steps
+        self._made: schema.Recording | None = None
+        self._own_tracer = False
+        self.recorder: Recorder | None = None
+
+    def __enter__(self) -> record:
+        self.start(_engine_named(self._engine), sys._getframe(1))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish(error, [sys._getframe(1)])
+
+    def start(
+        self, engine: Engine, frame: FrameType | None, wanted: frozenset[int] = frozenset()
+    ) -> None:
+        """Begin; the functions from `frame` outwards run already."""
+        tracer = latest_tracer()
+        if tracer is None or not tracer.running:  # else the doctor's, or that of an outer block
+            tracer = make_tracer(engine.counter, is_user_file)
+            self._own_tracer = True
+        self.recorder = Recorder(engine, tracer, self._steps, wanted)
+        self.recorder.install()
+        if self._own_tracer:
+            tracer.start(frame)
+
+    def finish(self, error: BaseException | None, scopes: list[Any]) -> None:
+        """End; `scopes` are the variables to look at: frames, or things with `f_locals`."""
+        recorder = self.recorder
+        if recorder is None or not recorder.enabled:
+            return
+        if self._own_tracer:
+            recorder.tracer.stop()
+        if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
+            recorder.note_error(_first_line(error), _place_of(error))
+        recorder.look_at(scopes)
+        recorder.unseen += [f"not seen: {sentence}" for sentence in recorder.tracer.unseen]
+        recorder.remove()
+
+    def mark(self, label: str) -> None:
+        """Mark this moment on the time line of the page."""
+        if self.recorder is not None:
+            self.recorder.mark(label)
+
+    @property
+    def data(self) -> schema.Recording:
+        """What was recorded, also while the block still runs."""
+        recorder = self.recorder
+        if recorder is None:
+            raise RuntimeError("nothing is recorded yet: use it as `with graph.record() as r:`")
+        if self._made is None:
+            recorder.lives.settle()
+            library = recorder.engine.torch
+            name = recorder.reader.library
+            version = str(library.__version__).partition("+")[0]
+            title = self.title or os.path.basename(sys.argv[0] or "") or "recording"
+            made = assemble(Facts.of(recorder), title, NAMES[name], version)
+            made.notes += _not_visible(name)
+            if recorder.enabled:
+                return made
+            self._made = made
+        return self._made
+
+    def to_json(self) -> str:
+        """The record as the page reads it."""
+        return schema.to_json(self.data)
+
+
+def view(tensors: Any, *, title: str = "") -> schema.Recording:
+    """The graph behind a tensor, or several, as it is now.
+
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> loss = x.exp().sum()
+    >>> [(node.name, node.freed) for node in torch.graph.view(loss).nodes]
+    [('AccumulateGrad', 0), ('ExpBackward0', 0), ('SumBackward0', 0)]
+
+    Lines of PyTorch's nodes are known only where a recording, a watch or the doctor was running
+    when they were made; modules only in recordings. What cannot be seen is in `notes`.
+    """
+    given = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    if not given:
+        raise ValueError("view() needs at least one tensor")
+    reader = reader_of(given[0])
+    facts = _snapshot(reader, given, sys._getframe(1))
+    library = sys.modules["torch" if reader.library == "torch" else "retrograd"]
+    version = str(library.__version__).partition("+")[0]
+    return assemble(facts, title or "graph", NAMES[reader.library], version)
+
+
+def _snapshot(reader: Reader, tensors: Iterable[Any], frame: FrameType) -> Facts:
+    """The facts of a graph as it is, without a past."""
+    roots = [node_of(reader, tensor) for tensor in tensors]
+    nodes = sorted(behind(reader, roots), key=reader.number)
+    index = {id(node): place for place, node in enumerate(nodes)}
+    names = named_tensors(_user_frames(frame), reader.tensor)
+    lives, calls = [], {}
+    memory: dict[int, Memory] = {}
+    for node in nodes:
+        number = reader.number(node)
+        shape, dtype = reader.describe(node)
+        place = reader.place(node)
+        leaf = reader.leaf(node)
+        life = Life(
+            index=index[id(node)],
+            name=reader.name(node),
+            number=number,
+            born=Position(0, 0, -1 if number >= LEAF else number),
+            shape=shape if leaf is None else tuple(leaf.shape),
+            dtype=dtype or "",
+            edges=[index[id(following)] for following, _ in reader.edges(node)],
+            leaf=number >= LEAF,
+            label=names[id(leaf)][1] if id(leaf) in names else "",
+            stack=[] if place is None else [place],
+            unseen=reader.unseen(node) or "",
+        )
+        for saved in reader.saved(node):
+            owner = "" if saved.owner in ("graph", "hook") else _owner(saved.owner)
+            found = memory.setdefault(saved.storage, Memory(saved.storage_bytes, owner))
+            found.owner = found.owner and owner  # what the graph made counts, whoever else has it
+            life.saved.append((saved, found))
+        if reader.state(node) == "freed":
+            life.freed = Position(1, 0, 0)
+            freeing = reader.freed_by(node)
+            if freeing is not None:
+                life.freed_by = freeing.ordinal
+                calls[freeing.ordinal] = _past_call(freeing)
+        lives.append(life)
+    facts = Facts(lives, sorted(calls.values(), key=lambda call: call.number))
+    facts.notes.append("a look at the graph as it was, not a recording of its life")
+    if reader.library == "torch":
+        facts.notes.append("not visible in PyTorch: which call freed a node")
+        if any(not life.leaf and not life.stack for life in lives):
+            facts.notes.append(
+                "not visible in PyTorch: lines of nodes that were made while nothing recorded them"
+            )
+    facts.notes.append("modules are known in recordings only")
+    return facts
+
+
+def _user_frames(frame: FrameType | None) -> list[FrameType]:
+    """The user's functions that run now, from a frame outwards."""
+    found = []
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def _owner(owner: str) -> str:
+    return "a leaf" if owner == "leaf" else "an input"
+
+
+def _past_call(freeing: Freeing) -> RecordedCall:
+    """A call that happened before anybody looked."""
+    places = [] if freeing.place is None else [freeing.place]
+    start = Position(0, 1, freeing.ordinal)
+    return RecordedCall(
+        freeing.ordinal, freeing.kind, start, [], "", False, "", places, end=Position(1, 0, 0)
+    )
+
+
+def _engine_named(name: str | None) -> Engine:
+    real = "torch" in sys.modules and sys.modules["torch"] is not sys.modules["retrograd"]
+    wanted = name or ("torch" if real else "retrograd")
+    return TorchEngine() if wanted == "torch" else RetrogradEngine()
+
+
+def _not_visible(library: str) -> list[str]:
+    notes = ["nodes that were made and dropped between two backward calls may be missing"]
+    if library == "torch":
+        notes.append(
+            "not visible in PyTorch: what write-into-view nodes save; the thread of a node"
+        )
+    return notes
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _place_of(error: BaseException) -> Place | None:
+    """The innermost line of the user that an error came through."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            found = Place(code.co_filename, trace.tb_lineno, code.co_qualname)
+        trace = trace.tb_next
+    return found
