@@ -7,10 +7,10 @@ import time
 from types import FrameType, TracebackType
 
 from retrograd.doctor import rules, session
-from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.engines import choose_engine
 
 

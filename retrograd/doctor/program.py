@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from retrograd.doctor.evidence.source import bytes_of
+from retrograd.watching.source import bytes_of
 
 
 class NoSuchProgram(Exception):

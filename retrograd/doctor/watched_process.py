@@ -23,11 +23,11 @@ from types import ModuleType
 from typing import Any
 
 from retrograd.doctor import rules, session
-from retrograd.doctor.evidence import source
 from retrograd.doctor.program import NoSuchProgram, Prepared, Program, has_torch, prepare
 from retrograd.doctor.result import Result, as_json, write_atomically
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.effects import Effects
 from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
+from itertools import pairwise
+from statistics import median
 from types import FrameType
 
 from retrograd.watching.graph import Node, ranges_of, saved_names, walk
@@ -30,6 +32,8 @@ LEAST = 0.5
 """Seconds that samples may always take."""
 
 MOST_HOLDERS = 3  # of one kind
+RISING = 4  # samples in a row that must rise
+SAWTOOTH = 3  # or so many, twice: a sum that starts anew in each epoch
 
 
 class Growth:
@@ -126,3 +130,44 @@ def _reaching(numbers: dict[Node, int], previous: int) -> set[Node]:
         if number < previous or any(following in found for following, _ in node.next_functions):
             found.add(node)
     return found
+
+
+def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
+    """The last sample of a rise at one pace, and the pace; None for a plateau or a few samples.
+
+    >>> last_rising([2, 3, 4, 5, 6], [10, 20, 30, 40, 50])
+    (4, 10.0)
+    >>> last_rising([2, 3, 4, 5, 6], [10, 20, 30, 30, 30]) is None  # a window that is full
+    True
+    >>> last_rising([2, 3, 4, 6, 7, 8], [10, 20, 30, 10, 20, 30])  # anew in each epoch
+    (2, 10.0)
+    """
+    runs: list[list[int]] = []
+    run = [0] if counts else []
+    for index in range(1, len(counts)):
+        change = counts[index] - counts[index - 1]
+        if change > 0:
+            run.append(index)
+            continue
+        if len(run) >= SAWTOOTH and counts[index] * 2 > counts[index - 1]:
+            return None  # it stays where it is: a window, a cache
+        runs.append(run)
+        run = [index]
+    runs.append(run)
+    long = [run for run in runs if len(run) >= RISING and _one_pace(positions, counts, run)]
+    short = [run for run in runs if len(run) >= SAWTOOTH and _one_pace(positions, counts, run)]
+    chosen = long or (short if len(short) > 1 else [])
+    if not chosen:
+        return None
+    best = max(chosen, key=len)
+    return best[-1], median(_paces(positions, counts, best))
+
+
+def _paces(positions: list[int], counts: list[int], run: list[int]) -> list[float]:
+    return [(counts[b] - counts[a]) / (positions[b] - positions[a]) for a, b in pairwise(run)]
+
+
+def _one_pace(positions: list[int], counts: list[int], run: list[int]) -> bool:
+    paces = _paces(positions, counts, run)
+    middle = median(paces)
+    return paces[-1] >= middle / 3 and max(paces[1:]) <= 4 * middle

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from retrograd.doctor import fixes
-from retrograd.doctor.evidence import source
 from retrograd.doctor.fixes.overlay import lay_over
 from retrograd.doctor.fixes.verify import Outcome, Request, judge, run_trial, verify_all
 from retrograd.doctor.model import Diagnosis, Fix
 from retrograd.doctor.result import Result
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 # --------------------------------------------------------------------------------- overlay

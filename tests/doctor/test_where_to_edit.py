@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.doctor.evidence.source import Loop, set_before_read
+from retrograd.watching.source import Loop, set_before_read
 from tests.doctor.in_forks import examine
 
 HEAD = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import source
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 KEEPING = frozenset("append appendleft extend insert add put update setdefault".split())

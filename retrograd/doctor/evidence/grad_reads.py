@@ -7,7 +7,8 @@ import sys
 from types import FrameType
 from typing import Any
 
-from retrograd.doctor.evidence import source, statements
+from retrograd.doctor.evidence import statements
+from retrograd.watching import source
 from retrograd.watching.lines import LineLog
 from retrograd.watching.places import Place
 

@@ -19,7 +19,6 @@ from typing import Any
 
 from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.repeats import Repetition
-from retrograd.doctor.evidence.source import set_before_read
 from retrograd.doctor.session import Watched
 from retrograd.watching.graph import (
     Node,
@@ -33,6 +32,7 @@ from retrograd.watching.holders import MOST_ITEMS, Held, holder_of
 from retrograd.watching.lines import LEAF, LineLog
 from retrograd.watching.places import Place
 from retrograd.watching.records import Call, Failure
+from retrograd.watching.source import set_before_read
 from retrograd.watching.torch_types import TensorLike
 
 Stack = list[tuple[int, Place]]

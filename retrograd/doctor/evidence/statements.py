@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from retrograd.doctor.evidence import source
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 _NUMBERS_ONLY = frozenset(

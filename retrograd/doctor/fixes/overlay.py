@@ -10,8 +10,8 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.fixes.text import decoded
+from retrograd.watching import source
 
 
 def lay_over(texts: dict[str, bytes]) -> None:

@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from retrograd.doctor.evidence import raised, source, statements
+from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 EMPTY = "optimizer got an empty parameter list"

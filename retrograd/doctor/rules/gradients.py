@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.lines import Step
 from retrograd.watching.places import Place
 from retrograd.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import growth, source
+from retrograd.doctor.evidence import growth
 from retrograd.doctor.evidence.growth import Growing
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:

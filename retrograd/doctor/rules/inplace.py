@@ -6,13 +6,14 @@ import ast
 from dataclasses import replace
 
 from retrograd.doctor import second_pass
-from retrograd.doctor.evidence import overwritten, raised, repeats, source, statements
+from retrograd.doctor.evidence import overwritten, raised, repeats, statements
 from retrograd.doctor.evidence.overwritten import SavedValue
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.evidence.second_backward import SecondBackward, assemble
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.rules import places, second_backward
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.graph import INPLACE
 from retrograd.watching.lines import LEAF
 from retrograd.watching.places import Place

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from retrograd.doctor.evidence import raised, source, statements
+from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.graph import leaves_above
 from retrograd.watching.holders import holder_of
 from retrograd.watching.lines import LineLog

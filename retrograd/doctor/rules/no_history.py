@@ -6,11 +6,12 @@ import ast
 import gc
 
 from retrograd.doctor import second_pass
-from retrograd.doctor.evidence import raised, source, statements
+from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.second_pass import Cut
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 NO_HISTORY = "does not require grad and does not have a grad_fn"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.rules import forgotten
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.lines import LineLog, Step
 from retrograd.watching.ownership import Hidden, Look
 from retrograd.watching.places import Place

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import flow, source
+from retrograd.doctor.evidence import flow
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
 from retrograd.watching.places import Place
 from retrograd.watching.records import Call

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
+from retrograd.watching import source
 from retrograd.watching.holders import Held
 from retrograd.watching.lines import Step
 from retrograd.watching.places import Place

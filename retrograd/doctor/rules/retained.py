@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.graph import Ranges
 from retrograd.watching.places import Place
 from retrograd.watching.records import Call

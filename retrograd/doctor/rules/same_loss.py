@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.doctor.evidence import between, repeats, source
+from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
 from retrograd.doctor.model import Diagnosis, Fix
 from retrograd.doctor.rules.second_words import (
@@ -13,6 +13,7 @@ from retrograd.doctor.rules.second_words import (
     made_lines,
 )
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 
 
 def rule(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:

@@ -6,7 +6,7 @@ import ast
 import gc
 from collections.abc import Callable
 
-from retrograd.doctor.evidence import between, repeats, source
+from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
 from retrograd.doctor.model import Diagnosis, Fix, Span
@@ -23,6 +23,7 @@ from retrograd.doctor.rules.second_words import (
     starves,
 )
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.graph import TWICE, in_ranges, walk
 from retrograd.watching.lines import LEAF
 from retrograd.watching.places import Place

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.evidence.second_backward import SecondBackward
 from retrograd.doctor.rules import places
+from retrograd.watching import source
 from retrograd.watching.places import Place
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from retrograd.doctor.evidence import flow, source
+from retrograd.doctor.evidence import flow
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.second_pass import Cut, find_cuts, find_number
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
 from retrograd.watching.places import Place
 

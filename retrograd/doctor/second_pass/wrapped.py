@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.doctor.evidence import source
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 
 
 class Wrapped:
