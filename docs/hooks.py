@@ -1,4 +1,4 @@
-"""What the site has beyond the files in `docs/`: the reference, the examples, the project's files.
+"""What the site has beyond the files in `docs/`: reference, error codes, examples, project's files.
 
 The reference is made from the docstrings while the site is built. README, CONTRIBUTING, CHANGELOG
 stay where people look for them, beside the code; the site shows copies, and links between them and
@@ -13,6 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from retrograd.compat.error_page import error_pages
 from retrograd.compat.reference import reference_pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,9 @@ COPIES = {
     "examples/README.md": "examples.md",
 }
 """Files of the project, and the pages that show them."""
+
+EXPLAINED = "retrograd/diagnostics/explain/"
+"""Where the texts of the error codes are; the site has a page for each."""
 
 REPORT = re.compile(r'(<div class="language-text highlight">.*?<code>)(.*?)(</code>)', re.DOTALL)
 COLOURS = {
@@ -41,7 +45,7 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
-    pages = reference_pages()
+    pages = reference_pages() | error_pages()
     for source, page in COPIES.items():
         pages[page] = (ROOT / source).read_text(encoding="utf-8")
     pages["examples.md"] += programs()
@@ -85,6 +89,8 @@ def link_on_site(link: re.Match[str], source: str, page: Page) -> str:
     if target.startswith("examples"):
         name = posixpath.splitext(posixpath.basename(target))[0]
         found, anchor = "examples.md", f"#{name}" if target.endswith(".py") else anchor
+    elif target.startswith(EXPLAINED):
+        found = f"errors/{posixpath.basename(target)}"
     else:
         found = COPIES.get(target) or target.removeprefix("docs/")
     return posixpath.relpath(found, posixpath.dirname(page.file.src_uri) or ".") + anchor

@@ -1,4 +1,4 @@
-"""The error catalogue as one page: every code with its text and its two examples."""
+"""The error catalogue for readers: a page with all codes, and a page for each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from retrograd.diagnostics.pages import parse_page
 _INTRODUCTION = """\
 # Errors
 
-Every error and warning with a code. `retrograd explain CODE` prints the same text in a terminal,
-`error.explain()` in a program. [The quick start](quickstart.md#read-the-report) shows how to read a
-report.
+Every error and warning with a code, and a page for each. `retrograd explain CODE` prints that page
+in a terminal, `error.explain()` in a program. [The quick start](quickstart.md#read-the-report)
+shows how to read a report.
 
 This page is written by `python -m retrograd.compat.documentation docs/errors.md` from the
 catalogue; the tests fail when it is out of date. Both examples of every code run in the tests: the
@@ -43,40 +43,49 @@ _GUIDES = {
 _CODE = re.compile(r"(?<![\w`\[])(RG\d{3})(?![\w`\]])")
 
 
+PAGES = "../retrograd/diagnostics/explain"
+"""Where the pages are, seen from `docs/`; on the site they lie in `errors/`."""
+
+
 def error_page() -> str:
-    """The page as text."""
+    """The page with all codes."""
     parts = [_INTRODUCTION]
     for prefix, family in FAMILIES.items():
         entries = [entry for entry in catalogue().values() if entry.code.startswith(prefix)]
         if not entries:
             continue
         parts += [f"## {family[0].upper()}{family[1:]}\n", "| code | name | |\n| --- | --- | --- |"]
-        parts += [f"| {_link(e.code)} | {e.slug} | {_cell(e.summary)} |" for e in entries]
+        parts += [
+            f"| [{e.code}]({PAGES}/{e.code}.md) | {e.slug} | {_cell(e.summary)} |" for e in entries
+        ]
         parts.append("")
-        for entry in entries:
-            parts += _section(entry)
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _section(entry: Entry) -> list[str]:
+def error_pages() -> dict[str, str]:
+    """The pages of the codes, by their path on the site."""
+    return {f"errors/{entry.code}.md": _page(entry) for entry in catalogue().values()}
+
+
+def _page(entry: Entry) -> str:
     page = parse_page(entry.code)
     level = "" if entry.level == "error" else f" ({entry.level})"
-    parts = [f"### {entry.code}\n", f"**{entry.slug}**{level}: {_linked(entry.summary)}\n"]
+    parts = [f"# {entry.code}: {entry.slug}{level}\n", f"{_linked(entry.summary)}\n"]
     for heading, title in _SECTIONS.items():
         text = page.sections.get(heading)
         if text:
             if title is not None:
-                parts.append(f"**{title}**\n")
+                parts.append(f"## {title}\n")
             parts.append(_linked(text) + "\n")
     guides = _GUIDES.get(entry.code, ())
     if guides:
-        links = (f"[{name.replace('_', ' ')}](guides/{name}.md)" for name in guides)
+        links = (f"[{name.replace('_', ' ')}](../guides/{name}.md)" for name in guides)
         parts.append("Guides: " + ", ".join(links) + "\n")
-    return parts
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _linked(text: str) -> str:
-    """Codes in the prose lead to their sections; code blocks stay as they are.
+    """Codes in the prose lead to their pages; code blocks stay as they are.
 
     Blocks are marked as `py`, not `python`: they are run where they come from, and the first of
     each code fails.
@@ -93,7 +102,7 @@ def _linked(text: str) -> str:
 
 
 def _link(code: str) -> str:
-    return f"[{code}](#{code.lower()})"
+    return f"[{code}]({code}.md)"
 
 
 def _cell(text: str) -> str:

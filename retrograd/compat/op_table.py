@@ -18,9 +18,10 @@ of date.
   be given for the result.
 - **derivative** lists the arguments that gradients flow to.
 - **keeps** is what the node holds on to until backward. That is the memory of a graph, and what
-  must not be changed in place before backward ([RG102](errors.md#rg102)). An argument is kept only
-  if the derivative that reads it is wanted. "sizes" means that shapes or dtypes are remembered, and
-  no data. "-" means nothing.
+  must not be changed in place before backward
+  ([RG102](../retrograd/diagnostics/explain/RG102.md)). An argument is kept only if the derivative
+  that reads it is wanted. "sizes" means that shapes or dtypes are remembered, and no data. "-"
+  means nothing.
 - **forward mode**: *elementwise* and *reduction* use the derivative as it is, *linear* and
   *multilinear* run the operation on the tangents, *own rule* has a formula of its own, *transposed*
   follows from the backward rules.

@@ -16,10 +16,12 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from retrograd.compat.names import public_names
+from retrograd.compat.reference_families import FAMILIES, family_of
 from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, resolve, status_of
 from retrograd.ops.registry import OPS, Op
@@ -72,6 +74,9 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """The pages, and the modules on each."""
 
+DIVIDED = ("torch", "Tensor")
+"""Those that have a page for each family of functions."""
+
 OWN = (
     "summary",
     "progress",
@@ -107,7 +112,39 @@ _WIDTH = 88
 
 def reference_pages(chosen: Iterable[str] = (*PAGES, "retrograd")) -> dict[str, str]:
     """The pages by their path below `docs/`."""
-    return {f"reference/{page}.md": _page(page) for page in chosen}
+    found: dict[str, str] = {}
+    for page in chosen:
+        if page in DIVIDED:
+            found |= _divided(page)
+        else:
+            found[f"reference/{page}.md"] = _page(page)
+    return found
+
+
+def _divided(page: str) -> dict[str, str]:
+    """A page that leads to those of its families, and these."""
+    (module,) = PAGES[page]
+    families: dict[str, list[str]] = {family: [] for family in FAMILIES}
+    names: dict[str, list[str]] = {family: [] for family in FAMILIES}
+    listed = _listed(module)
+    for name, value, note in listed.entries:
+        family = family_of(name, value)
+        families[family].append(_entry(f"{module}.{name}", value) + note)
+        names[family].append(name)
+    begin = "The examples begin with `import retrograd as torch`.\n"
+    lead = [f"# {module}\n", begin]
+    found = {}
+    for family, entries in families.items():
+        if not entries:
+            continue
+        path = f"{page}.{family}.md"
+        found[f"reference/{path}"] = "\n".join(
+            [f"# {module}: {FAMILIES[family]}\n", begin, *entries]
+        )
+        links = [f"[{name}]({path}#{module}.{name})".replace("_", "\\_") for name in names[family]]
+        lead += [f"## [{FAMILIES[family].capitalize()}]({path})\n", ", ".join(links) + "\n"]
+    found[f"reference/{page}.md"] = "\n".join([*lead, *listed.rest()])
+    return found
 
 
 def _page(page: str) -> str:
@@ -129,32 +166,52 @@ def _own(name: str) -> object:
     return getattr(found, last)
 
 
-def _module(module: str) -> list[str]:
-    listed = api_names().get(module) or public_names().get(module, [])
+@dataclass
+class _Listed:
+    """The public names of a module: those with an entry each, and those that are only named."""
+
+    entries: list[tuple[str, object, str]] = field(default_factory=list)  # name, value, note
+    values: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def rest(self) -> list[str]:
+        """The end of a page."""
+        parts = []
+        if self.values:
+            parts.append("**Values**: " + ", ".join(self.values) + "\n")
+        if self.refused:
+            parts += ["**There, and raising an error when used:**\n", *self.refused, ""]
+        return parts
+
+
+def _listed(module: str) -> _Listed:
+    names = api_names().get(module) or public_names().get(module, [])
     if module == "torch.Tensor":
-        listed = [*listed, *public_names().get(module, [])]
-    parts, values, refused = [], [], []
-    for name in sorted(set(listed), key=lambda text: (text.lower().strip("_"), text)):
+        names = [*names, *public_names().get(module, [])]
+    found = _Listed()
+    for name in sorted(set(names), key=lambda text: (text.lower().strip("_"), text)):
         path = f"{module}.{name}"
         status = status_of(path)
         if status.status == "absent":
             continue
         if status.status == "refuses":
-            refused.append(f"- `{name}`: {as_markdown(status.note).strip()}")
+            found.refused.append(f"- `{name}`: {as_markdown(status.note).strip()}")
             continue
         value = resolve(path)
         if isinstance(value, types.ModuleType):
             continue
         if not callable(value) and not isinstance(value, property) and not _described(value):
-            values.append(f"`{name}`")
+            found.values.append(f"`{name}`")
             continue
         note = f"*Differs from PyTorch:* {as_markdown(status.note)}\n" if status.note else ""
-        parts.append(_entry(path, value) + note)
-    if values:
-        parts.append("**Values**: " + ", ".join(values) + "\n")
-    if refused:
-        parts += ["**There, and raising an error when used:**\n", *refused, ""]
-    return parts
+        found.entries.append((name, value, note))
+    return found
+
+
+def _module(module: str) -> list[str]:
+    listed = _listed(module)
+    entries = [_entry(f"{module}.{name}", value) + note for name, value, note in listed.entries]
+    return [*entries, *listed.rest()]
 
 
 def _described(value: object) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
 
 import pytest
 
 from retrograd.compat.documentation import PAGES
+from retrograd.compat.error_page import error_pages
 from retrograd.compat.op_table import forward_mode, keeps
+from retrograd.compat.reference import DIVIDED, reference_pages
 from retrograd.compat.reference import PAGES as REFERENCE
-from retrograd.compat.reference import reference_pages
+from retrograd.compat.reference_families import FAMILIES
 from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, status_of
 from retrograd.diagnostics.catalogue import catalogue
@@ -52,9 +55,15 @@ def test_what_ops_keep_is_what_their_nodes_save() -> None:
     assert forward_mode(OPS["transpose"]) == "linear"
 
 
-def test_every_code_has_a_section() -> None:
+def test_every_code_has_a_page() -> None:
     page = (DOCS / "errors.md").read_text(encoding="utf-8")
-    assert re.findall(r"^### (RG\d+)$", page, re.MULTILINE) == list(catalogue())
+    assert re.findall(r"^\| \[(RG\d+)\]", page, re.MULTILINE) == list(catalogue())
+    pages = error_pages()
+    assert list(pages) == [f"errors/{code}.md" for code in catalogue()]
+    for path, text in pages.items():
+        for target in LINK.findall(FENCE.sub("", text)):
+            found = posixpath.normpath(posixpath.join("errors", target[0]))
+            assert found in pages or (DOCS / found).exists(), f"{path}: {target}"
 
 
 def anchors(text: str) -> set[str]:
@@ -77,7 +86,17 @@ def test_links_lead_somewhere_on_disk(page: Path) -> None:
 
 def test_every_page_of_the_reference_has_its_names() -> None:
     pages = reference_pages()
-    assert set(pages) == {f"reference/{name}.md" for name in (*REFERENCE, "retrograd")}
+    whole = {f"reference/{name}.md" for name in (*REFERENCE, "retrograd")}
+    parts = {f"reference/{name}.{family}.md" for name in DIVIDED for family in FAMILIES}
+    assert whole < set(pages) <= whole | parts
+    assert "{ #torch.exp }" in pages["reference/torch.elementwise.md"]
+    assert "{ #torch.Tensor.backward }" in pages["reference/Tensor.other.md"]
+    lead = pages["reference/torch.md"]
+    for path, text in pages.items():
+        if path.startswith("reference/torch."):
+            for anchor in re.findall(r"\{ #(torch\.\w+) \}", text):
+                assert f"{path.removeprefix('reference/')}#{anchor})" in lead.replace("\\_", "_")
+        assert len(text) < 600_000, f"{path} is too long to read"
     for module in ("torch.nn", "torch.optim", "torch.linalg"):
         page = pages[f"reference/{module.removeprefix('torch.')}.md"]
         for name in api_names()[module]:
@@ -95,8 +114,8 @@ def test_examples_in_docstrings_become_code_blocks() -> None:
 
 def test_the_navigation_has_every_page() -> None:
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    listed = set(re.findall(r"([\w./]+\.md)$", config, re.MULTILINE))
+    listed = set(re.findall(r"- (?:[^:\n]*: )?([\w./]+\.md)$", config, re.MULTILINE))
     written = {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.md")}
-    made = {f"reference/{name}.md" for name in (*REFERENCE, "retrograd")}
+    made = set(reference_pages())
     made |= {"readme.md", "contributing.md", "changelog.md", "examples.md"}
     assert listed == written | made
