@@ -132,6 +132,7 @@ if rows is not None:
     COMPILED["xp.matmul"] = rows.product
     CPU.xp.__dict__.update(
         add_rows=_add_rows,
+        copy_in_rows=rows.copy_in_rows,
         expit=_expit,
         keep_where=_keep_where,
         matmul=_matmul,

@@ -29,7 +29,7 @@ _HOMES = {
         minimum_accumulate reduce_at sum_all sum_to
     """,
     "masking": "keep_where not_below_zero",
-    "memory": "copy_into read_only shares_memory strided take_rows writable",
+    "memory": "copy_in_rows copy_into read_only shares_memory strided take_rows writable",
     "scatter": "add_rows",
     "special_bessel": "bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e",
     "special_erf": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",

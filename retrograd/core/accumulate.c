@@ -6,6 +6,8 @@
  */
 #include "engine.h"
 
+#include "../backend/kernels/turning.h"
+
 PyObject *accumulate_run;
 static PyObject *active;      /* `accumulate.ACTIVE`: how many backward calls run */
 static PyObject *name_calls, *writer;
@@ -83,20 +85,34 @@ add_to_held(PyObject *held, PyObject *gradient)
     return add_alike(array, gradient);
 }
 
+/* Whether nobody but the walk can reach the memory: the array's own, or all of one that only this view of it holds. */
+static int
+is_alone(PyObject *gradient)
+{
+    PyObject *base = PyArray_BASE(ARRAY(gradient));
+    if (alone_count == objects.zero || Py_REFCNT(gradient) != 1) {
+        return 0;
+    }
+    return base == NULL
+           || (Py_REFCNT(base) == 1 && PyArray_CheckExact(base) && PyArray_BASE(ARRAY(base)) == NULL
+               && PyArray_CHKFLAGS(ARRAY(base), NPY_ARRAY_OWNDATA) && PyArray_ISWRITEABLE(ARRAY(gradient))
+               && PyArray_NBYTES(ARRAY(base)) == PyArray_NBYTES(ARRAY(gradient)));
+}
+
 /* The array as `.grad` is to have it: itself if nobody else holds it, else a copy laid out as the leaf is. NULL
  * without an error: not a case for C. */
 static PyObject *
 own_gradient(PyObject *gradient, PyObject *leaf_array)
 {
     const int ndim = PyArray_NDIM(ARRAY(gradient));
-    if (alone_count != objects.zero && Py_REFCNT(gradient) == 1 && PyArray_BASE(ARRAY(gradient)) == NULL
+    if (is_alone(gradient)
         && PyArray_CompareLists(PyArray_STRIDES(ARRAY(gradient)), PyArray_STRIDES(ARRAY(leaf_array)), ndim)) {
         return Py_NewRef(gradient);
     }
     if (!PyArray_IS_C_CONTIGUOUS(ARRAY(leaf_array))) {
         return NULL;
     }
-    return PyArray_NewCopy(ARRAY(gradient), NPY_CORDER);
+    return copy_in_rows(ARRAY(gradient), shared_threads);
 }
 
 int

@@ -15,7 +15,7 @@ from retrograd.engine.grad_mode import SWITCHES, check_counted
 from retrograd.engine.hooks import check_hook
 from retrograd.engine.inference import INFERENCE_CELL, mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, InputMetadata, Node
-from retrograd.engine.ownership import ALONE
+from retrograd.engine.ownership import ALONE, shows_memory_alone
 from retrograd.engine.sparse_array import SPARSE, SPARSE_ARRAY, has_sparse
 from retrograd.engine.sparse_gradients import accumulated_sparse, add_sparse_into, adopted
 from retrograd.engine.state import (
@@ -92,7 +92,7 @@ class AccumulateGrad(Node):
                 if meta.grad is None:
                     # adopt the array if nobody else holds it; references: this frame's, the
                     # engine's, and getrefcount's own argument
-                    alone = getrefcount(gradient) <= known and gradient.base is None
+                    alone = getrefcount(gradient) <= known and shows_memory_alone(gradient)
                     if not alone or (
                         gradient.strides != variable._array.strides and SWITCHES.grad_layout
                     ):
@@ -174,11 +174,12 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
         copy: Array = adopted(gradient)
         return copy
     xp = backend_of(gradient).xp
-    if type(like) is SPARSE_ARRAY:
-        copy = xp.array(gradient, order="C")
-        return copy
-    if like.flags.c_contiguous or not (like.flags.f_contiguous or like.ndim > 2):
-        copy = xp.array(gradient, order="C")
+    if (
+        type(like) is SPARSE_ARRAY
+        or like.flags.c_contiguous
+        or not (like.flags.f_contiguous or like.ndim > 2)
+    ):
+        copy = xp.copy_in_rows(gradient)
         return copy
     copy = xp.empty_like(like, dtype=gradient.dtype)
     copy[...] = gradient

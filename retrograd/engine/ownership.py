@@ -36,6 +36,12 @@ def _in_delivery(target: _Holder, part: None) -> int:
     return getrefcount(held)
 
 
+def _of_base(view: Array) -> int:
+    """The count of the array whose memory a view shows: the view's, the local's, getrefcount's."""
+    base = view.base
+    return getrefcount(base)
+
+
 def counts(shared: bool) -> tuple[int, int]:
     """The counts of a gradient in both places, with or without an owner outside the engine."""
     node = _Holder()
@@ -65,5 +71,35 @@ def _thresholds() -> tuple[int, int]:
     return alone
 
 
+def _threshold_of_base() -> int:
+    base = np.empty(1)
+    view = base[:]
+    shared = _of_base(view)
+    del base
+    alone = _of_base(view)
+    return alone if shared == alone + 1 and ALONE else 0
+
+
 # The highest counts of an array without other owners; 0, which no count is, where they do not tell.
 ALONE, ALONE_IN_BUFFER = _thresholds()
+ALONE_AS_BASE = _threshold_of_base()
+
+
+def shows_memory_alone(array: Array) -> bool:
+    """Whether no other array shows the memory: it is the array's own, or all of a base's.
+
+    A base without other owners, of which this array shows everything: the gradient that a
+    reshaped tensor gives to its leaf is such a view.
+    """
+    if array.base is None:
+        return True
+    if type(array) is not np.ndarray or _of_base(array) > ALONE_AS_BASE:
+        return False
+    base = array.base
+    return (
+        type(base) is np.ndarray
+        and base.base is None
+        and base.flags.owndata
+        and array.flags.writeable
+        and base.nbytes == array.nbytes
+    )

@@ -29,7 +29,7 @@ Ints = int | Sequence[int]
 
 def copy_to_write(xp: Namespace, array: Array) -> Array:
     """A copy in row-major order that can be written, also where NumPy made a 0-d array a number."""
-    return xp.array(array, order="C")
+    return xp.copy_in_rows(array)
 
 
 def operand(m: Table, array: Array) -> Tensor:

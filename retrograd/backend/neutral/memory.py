@@ -40,6 +40,11 @@ def take_rows(xp: Namespace, table: Array, rows: Array) -> Array:
     return xp.take(table, rows, axis=0)
 
 
+def copy_in_rows(xp: Namespace, array: Array) -> Array:
+    """A copy in row-major order that can be written; of a number, an array without dimensions."""
+    return xp.array(array, order="C")
+
+
 def copy_into(xp: Namespace, target: Array, source: Array) -> None:
     """Write `source` into `target`, cast to its dtype whatever is lost."""
     xp.copyto(target, source, casting="unsafe")

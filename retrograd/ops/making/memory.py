@@ -150,7 +150,7 @@ def matches_format(array: Array, order: memory_format | None) -> bool:
 def in_format(array: Array, order: memory_format) -> Array:
     """A fresh copy of the elements in a memory format."""
     axes = format_order(order, array.ndim)
-    copy: Array = xp_of(array).array(array.transpose(axes), order="C")
+    copy = xp_of(array).copy_in_rows(array.transpose(axes))
     return copy.transpose(_inverse(axes))
 
 

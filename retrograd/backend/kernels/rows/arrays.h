@@ -53,6 +53,9 @@ are_same_shape(PyObject *a, PyObject *b)
            && PyArray_CompareLists(PyArray_DIMS(ARRAY(a)), PyArray_DIMS(ARRAY(b)), PyArray_NDIM(ARRAY(a)));
 }
 
+/* The same elements row by row and aligned: the array itself or a copy, a new reference. In module.c. */
+PyObject *by_rows(PyObject *array);
+
 /* Dense and aligned, in rows or in columns. */
 static inline int
 is_dense(PyObject *array)

@@ -11,17 +11,27 @@
 
 #include "../builds.h"
 #include "../sources.h"
+#include "../turning.h"
 
 const RowLoops *row_loops;
 const ThreadPool *row_pool;
 
 /* ---- what comes in ------------------------------------------------------------------------------------------ */
 
-/* The same elements row by row and aligned: the array itself or a copy, a new reference. */
-static PyObject *
+PyObject *
 by_rows(PyObject *array)
 {
-    return PyArray_FromArray(ARRAY(array), NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    return is_plain(array) ? Py_NewRef(array) : copy_in_rows(ARRAY(array), row_pool);
+}
+
+/* copy_in_rows(array): of anything that NumPy takes for an array. */
+static PyObject *
+rows_copy_in_rows(PyObject *Py_UNUSED(module), PyObject *array)
+{
+    if (PyArray_CheckExact(array)) {
+        return copy_in_rows(ARRAY(array), row_pool);
+    }
+    return PyArray_FromAny(array, NULL, 0, 0, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY, NULL);
 }
 
 /* ---- in several threads ------------------------------------------------------------------------------------- */
@@ -372,6 +382,7 @@ static PyMethodDef methods[] = {
     METHOD(gelu_tanh_gradient, "gelu_tanh_gradient(grad, input)"),
     METHOD(layer_norm, "layer_norm(input, weight, bias, columns, eps): result, mean, one over deviation"),
     METHOD(layer_norm_gradients, "layer_norm_gradients(grad, input, weight, mean, inverse, columns, needs)"),
+    {"copy_in_rows", rows_copy_in_rows, METH_O, "copy_in_rows(array)"},
     {"builds", rows_builds, METH_NOARGS, "builds(): the builds of the loops that can run here, the fastest first."},
     {"use_build", rows_use_build, METH_O, "use_build(name): compute with that build; the name of the one before."},
     {NULL, NULL, 0, NULL},

@@ -52,7 +52,7 @@ rows_running_sum(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssi
     if (last < 0 || overflow || (axis != -1 && axis != last) || PyArray_SIZE(ARRAY(input)) == 0) {
         Py_RETURN_NONE;
     }
-    input = PyArray_FromArray(ARRAY(input), NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    input = by_rows(input);
     if (input == NULL) {
         return NULL;
     }
