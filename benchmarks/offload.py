@@ -88,6 +88,30 @@ def all_steps(torch: Any) -> Work:
     return work
 
 
+# ----------------------------------------------------------------------------------- strict
+
+
+def training(mode: bool, width: int, batch: int) -> Callable[[Any], Work]:
+    def prepare(torch: Any) -> Work:
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)]
+        net = torch.nn.Sequential(*layers)
+        optimizer = torch.optim.Adam(net.parameters())
+        x, y = torch.randn(batch, width), torch.randn(batch, width)
+
+        def work() -> float:
+            with torch.graph.strict(mode):
+                for _ in range(20):
+                    optimizer.zero_grad()
+                    (net(x) - y).square().mean().backward()
+                    optimizer.step()
+            return 0.0
+
+        return work
+
+    return prepare
+
+
 GROUPS: dict[str, tuple[str, list[Way]]] = {
     "unchain": (
         f"LSTMCell(64, 256), batch 64, a loss in each of {STEPS} steps, window of {WINDOW}",
@@ -95,6 +119,15 @@ GROUPS: dict[str, tuple[str, list[Way]]] = {
             Way("retain_graph=True, all steps (other gradients)", all_steps),
             Way("window computed again", window_again),
             Way("graph.unchain", window_by_unchain),
+        ],
+    ),
+    "strict": (
+        "20 steps of Adam on Linear, ReLU, Linear: what strict mode costs while it is on",
+        [
+            Way("width 16, batch 16", training(False, 16, 16)),
+            Way("width 16, batch 16, strict", training(True, 16, 16)),
+            Way("width 512, batch 128", training(False, 512, 128)),
+            Way("width 512, batch 128, strict", training(True, 512, 128)),
         ],
     ),
 }

@@ -419,7 +419,7 @@ run_node(PyObject *object, PyObject *node, PyObject *gradient, Edges wanted, PyO
     }
     if (run->one_output) {
         if (gradient == Py_None) {
-            return 1; /* nothing arrived: nothing is computed, and nothing released */
+            return !run->is_list; /* nothing arrived: nothing is computed, and nothing released */
         }
         if (recorded ? !PyObject_TypeCheck(gradient, objects.Tensor) : !PyArray_CheckExact(gradient)) {
             results->count = 0;

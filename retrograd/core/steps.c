@@ -794,7 +794,7 @@ drop_plan(Plan *plan)
 static PyObject *
 step_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    if (count != 1 || names != NULL || arithmetic == NULL) {
+    if (count != 1 || names != NULL || arithmetic == NULL || is_unusual()) {
         return NULL;
     }
     PyObject *own = find_rule(Py_TYPE(arguments[0])) ? borrowed_dict(arguments[0]) : NULL;

@@ -24,6 +24,7 @@ from retrograd.engine.state import (
     HOT,
     IN_HOOK,
     STATE,
+    STRICT,
     TRANSFORMS,
     set_grad_mode,
 )
@@ -192,6 +193,10 @@ def add_into(held: Tensor, gradient: Array) -> None:
     cell = cell_of(held)
     if cell is INFERENCE_CELL:
         check_counted(held)
+    if STRICT.enabled:
+        from retrograd.engine.views import check_strictly  # which needs this module
+
+        check_strictly(held, "accumulation into .grad")
     cell.version += 1  # before the write: an interrupt between them must not hide it
     cell.writer, cell.code = "accumulation into .grad", None
     try:

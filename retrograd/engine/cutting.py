@@ -32,13 +32,13 @@ def cut_behind(roots: Iterable[Node], ends: Collection[Node]) -> None:
     kept = nodes_behind(roots, ends)
     removed = nodes_behind(ends) - kept
     for node in kept:
-        for part in _with_inner(node):
+        for part in with_inner(node):
             if any(target in ends for target in part.edges):
                 part.edges = tuple([None if target in ends else target for target in part.edges])
             _forget_histories(part, removed)
 
 
-def _with_inner(node: Node) -> Iterator[Node]:
+def with_inner(node: Node) -> Iterator[Node]:
     """A node and those inside of it: the writing op's own in `CopySlices`, say."""
     part: Node | None = node
     while part is not None:

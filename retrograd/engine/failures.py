@@ -140,6 +140,29 @@ def modified(
     )
 
 
+def walked_twice(
+    node: Node, consumer: Node | None, call: BackwardCall, roots: tuple[Node, ...]
+) -> Exception:
+    """In strict mode: a node that an earlier call has released, whether or not it saved a value."""
+    from retrograd.lifecycle import why_strict
+
+    return why_strict.walked_error(node, consumer, call, roots)
+
+
+def written_while_saved(node: Node, saved_name: str, writer: str) -> Exception:
+    """In strict mode: a write to what a node that has not run yet has saved."""
+    from retrograd.lifecycle import why_strict
+
+    return why_strict.written_error(node, saved_name, writer)
+
+
+def written_unseen(node: Node, saved_name: str) -> Exception:
+    """In strict mode: a saved value has other elements than when it was saved."""
+    from retrograd.lifecycle import why_strict
+
+    return why_strict.unseen_error(node, saved_name, STATE.call)
+
+
 def detached_in_place(node: Node) -> Exception:
     """A saved input that lost its history by `detach_()`."""
     from retrograd.lifecycle import why

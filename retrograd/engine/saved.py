@@ -33,10 +33,10 @@ def freed_failure(node: Node | None) -> Exception:
     if call is None:
         return failures.freed(node, None, None, ())
     roots = call.root_nodes
-    return failures.freed(node, _consumer(node, roots), call, roots)
+    return failures.freed(node, consumer_of(node, roots), call, roots)
 
 
-def _consumer(node: Node, roots: tuple[Node, ...]) -> Node | None:
+def consumer_of(node: Node, roots: tuple[Node, ...]) -> Node | None:
     """The oldest node behind the roots with an edge to `node`: the last one to run before it."""
     found: Node | None = None
     seen = set(roots)

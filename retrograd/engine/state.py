@@ -5,7 +5,8 @@ global counts in `HOT`, the namespace in which all compiled op functions run:
 
 `NO_GRAD`   threads whose grad mode is off: ops then ask their own thread;
 `UNUSUAL`   rarer modes that are on somewhere (inference mode, saved-tensor hooks, forward mode,
-            vmap, anomaly detection): ops then take the general path, which looks at everything.
+            vmap, anomaly detection, strict mode): ops then take the general path, which looks at
+            everything.
 """
 
 from __future__ import annotations
@@ -120,6 +121,21 @@ def set_anomaly(enabled: bool, check_nan: bool) -> None:
     if ANOMALY.enabled != enabled:
         _switch(ANOMALY, "enabled", enabled, "UNUSUAL", 1 if enabled else -1)
     ANOMALY.check_nan = check_nan
+
+
+class _Strict:
+    """Strict mode, `graph.strict`; one setting for all threads. `engine.strictness` does it."""
+
+    enabled: bool = False
+
+
+STRICT = _Strict()
+
+
+def set_strict(enabled: bool) -> None:
+    """Switch strict mode, keeping the global count right."""
+    if STRICT.enabled != enabled:
+        _switch(STRICT, "enabled", enabled, "UNUSUAL", 1 if enabled else -1)
 
 
 class _Transforms:

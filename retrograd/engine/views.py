@@ -19,7 +19,7 @@ from retrograd.engine.grad_mode import SWITCHES, check_counted, enable_grad
 from retrograd.engine.inference import INFERENCE_CELL, flag_leaf, mark_inference
 from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
-from retrograd.engine.state import STATE, next_sequence
+from retrograd.engine.state import STATE, STRICT, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, tensor_member, tensor_property
@@ -250,15 +250,29 @@ def bump(tensor: Tensor, writer: str) -> None:
     cell = tensor._cell
     if cell is None:
         cell = tensor._cell = VersionCell()
+    if STRICT.enabled:
+        check_strictly(tensor, writer)  # where nobody has announced the write
     cell.version += 1
     cell.writer = writer
     cell.code, cell.lasti = user_site(3)  # past this function and the op that called it
 
 
-def announce_write(tensor: Tensor) -> None:
-    """Before a write: `allow_mutation_on_saved_tensors` copies what was saved of the memory."""
+def announce_write(tensor: Tensor, writer: str) -> None:
+    """Before a write: `allow_mutation_on_saved_tensors` copies what was saved of the memory.
+
+    In strict mode it raises if a node still needs what is there.
+    """
     if STATE.mutation is not None:
         STATE.mutation.before_write(tensor)
+    elif STRICT.enabled:
+        check_strictly(tensor, writer)
+
+
+def check_strictly(tensor: Tensor, writer: str) -> None:
+    """In strict mode: raise if a node that has not run yet needs what is about to be written."""
+    from retrograd.engine.strictness import check_write  # which needs this module
+
+    check_write(tensor, writer)
 
 
 def check_writable(tensor: Tensor, writer: str) -> None:
@@ -270,7 +284,7 @@ def check_writable(tensor: Tensor, writer: str) -> None:
 
 def check_history(tensor: Tensor, writer: str) -> None:
     """Raise where the history of a tensor forbids in-place ops, even those that write nothing."""
-    announce_write(tensor)
+    announce_write(tensor, writer)
     check_counted(tensor)
     info = tensor._view
     if STATE.grad_enabled and tensor.requires_grad:

@@ -43,12 +43,14 @@ from retrograd.engine.state import (
     HOT,
     IN_HOOK,
     STATE,
+    STRICT,
     TRANSFORMS,
     set_autocast,
     set_grad_mode,
     set_inference,
     set_saved_hooks,
 )
+from retrograd.engine.strictness import check_unchanged, check_unwalked
 from retrograd.tensor import Array, Tensor, wrap
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def run_backward(
     # rules that run as ops see function transforms, and autocast where it is on around the call
     as_tensors = call.create_graph or TRANSFORMS.active > 0 or state.autocast is not None
     simple = GIL and inputs is None and not as_tensors and not ANOMALY.enabled
-    simple = simple and not PROFILER.active and call.kept is None
+    simple = simple and call.kept is None and not (PROFILER.active or STRICT.enabled)
     active, counted = ACTIVE, False
     mode = current_mode()
     try:
@@ -473,6 +475,8 @@ def _walk_general(
                     captures.setdefault(edge[0], []).append((index, edge[1]))
         call.need = need | set(captures)
     live = None if need is None else need | set(captures)
+    if STRICT.enabled:
+        check_unwalked((node, *counts) if need is None else need, call)
     ready: list[tuple[int, int, Node]] = []
     waiting: dict[Node, Any] = {}
     call.nodes_run = 0
@@ -491,6 +495,8 @@ def _walk_general(
                 captured[index] = gradient[number] if several else gradient
         if runs:
             call.nodes_run += 1
+            if STRICT.enabled:
+                check_unchanged(node)
             run = PROFILER.run_node if PROFILER.active else run_general
             results = run(node, gradient, call, live, as_tensors)
             gradient = None

@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = on_first_use(
         "showing": "show",
         "states": "Event History State history state",
         "stepping": "Step Watch watch",
+        "strictness": "is_strict strict",
         "unchaining": "unchain",
     },
 )

@@ -18,10 +18,12 @@ from retrograd.graph.stepping import Step as Step
 from retrograd.graph.stepping import Watch as Watch
 from retrograd.graph.states import history as history
 from retrograd.graph.holding import holders as holders
+from retrograd.graph.strictness import is_strict as is_strict
 from retrograd.graph.ledgers import ledger as ledger
 from retrograd.graph.recording import record as record
 from retrograd.graph.showing import show as show
 from retrograd.graph.states import state as state
+from retrograd.graph.strictness import strict as strict
 from retrograd.graph.unchaining import unchain as unchain
 from retrograd.graph.recording import view as view
 from retrograd.graph.stepping import watch as watch

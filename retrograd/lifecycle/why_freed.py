@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..diagnostics.errors import RetrogradError, make_error
 from ..diagnostics.report import Edit, Help, Report, Span
@@ -46,12 +47,16 @@ RETAIN_NOTE = (
 
 
 def freed_error(
-    node: NodeFacts, consumer: NodeFacts | None, call: CallFacts | None, roots: Sequence[NodeFacts]
+    node: NodeFacts,
+    consumer: NodeFacts | None,
+    call: CallFacts | None,
+    roots: Sequence[NodeFacts],
+    notes: tuple[str, ...] = (),
 ) -> RetrogradError:
     """The error for `node`, whose saved values were freed before `call` came to it.
 
     `consumer` is the node that led there (None if `node` is a root), `call` is None when a saved
-    value was read directly instead of by a backward pass.
+    value was read directly instead of by a backward pass. `notes` come after the report's own.
     """
     report: Report | None = None
     try:
@@ -61,6 +66,7 @@ def freed_error(
             evidence = freed_evidence(node, consumer, call, roots)
             case = _Case(evidence, node, node.freed, call, roots)
             report = (_interrupted if case.retried else _TELLERS[case.reason])(case)
+        report = replace(report, notes=(*report.notes, *notes))
     except Exception:
         report = None  # the error itself matters more than its explanation
     return make_error(TWICE, code="RG101", report=report)

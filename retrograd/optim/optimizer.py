@@ -17,6 +17,8 @@ from retrograd.dtypes import float32
 from retrograd.engine.grad_mode import enable_grad
 from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.sparse_array import SPARSE, has_sparse
+from retrograd.engine.state import STRICT
+from retrograd.engine.views import check_strictly
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import explained
 from retrograd.ops import errors
@@ -315,6 +317,9 @@ class Optimizer:
             if sparse:
                 self._check_sparse(group)
             check_group(type(self).__name__, group, parameters)
+            if STRICT.enabled:
+                for parameter in parameters:
+                    check_strictly(parameter, f"{type(self).__name__}.step")
             if group.get("differentiable"):
                 with enable_grad():
                     self._update_recorded(group, parameters, gradients)

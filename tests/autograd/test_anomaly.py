@@ -365,3 +365,21 @@ def test_parents_go_with_the_graph(fails: bool) -> None:
         assert reference() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+def test_a_list_of_operands_whose_result_gets_no_gradient():
+    class First(retrograd.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    x, y = retrograd.ones(2, requires_grad=True), retrograd.ones(2, requires_grad=True)
+    with retrograd.autograd.detect_anomaly():
+        First.apply(x, retrograd.stack([y, y]).sum(0)).sum().backward()
+        First.apply(x, retrograd.cat([y])).sum().backward()
+    assert (x.grad == 2).all() and (y.grad is None or (y.grad == 0).all())

@@ -15,7 +15,8 @@ from retrograd import dtypes
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.function_node import FunctionNode, ReorderedNode
 from retrograd.engine.packing import SavedTensor
-from retrograd.engine.state import STATE, Cut
+from retrograd.engine.state import STATE, STRICT, Cut
+from retrograd.engine.strictness import note_saved
 from retrograd.engine.views import (
     bump,
     check_history,
@@ -82,6 +83,8 @@ class Outputs:
         """Save for backward, now that outputs have their history and tangents."""
         if self.recorded:
             self.node.saved = tuple([self._saved(value, outputs) for value in self.saving])
+            if STRICT.enabled:
+                note_saved(self.node)
 
     def carries(self, value: object) -> bool:
         """Whether gradients flow through an output."""
@@ -295,6 +298,8 @@ def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
         number = tensor._output_nr if tensor is not None and is_output else 0
         saved.append(SavedTensor(tensor, node, is_output=is_output, number=number))
     node.saved = tuple(saved)
+    if STRICT.enabled:
+        note_saved(node)
 
 
 def _identities(values: Any) -> set[int]:

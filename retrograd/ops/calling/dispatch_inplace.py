@@ -64,7 +64,7 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     if track and target._array.dtype in dtypes.DIFFERENTIABLE:
         node = make_node(op, args, tensors, [shadow], half, target, level, dual)
         node.dtype = target._array.dtype
-        announce_write(target)  # again: the node may have saved it, as in `x.mul_(x)`
+        announce_write(target, writer)  # again: the node may have saved it, as in `x.mul_(x)`
     if dual:
         if node is not None:
             shadow._grad_fn, shadow._requires_grad = node, True
@@ -190,6 +190,6 @@ def write_out(name: str, target: object, result: Array) -> None:
             )
         target._array = xp.empty(result.shape, target._array.dtype)
     check_not_expanded(target)
-    announce_write(target)
+    announce_write(target, name)
     xp.copy_into(target._array, result)
     bump(target, name)

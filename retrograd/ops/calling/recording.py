@@ -10,7 +10,8 @@ from retrograd.engine.accumulate import has_accumulator, is_accumulator
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import Node, plain_node, remember_forward
 from retrograd.engine.packing import SavedTensor, is_packed, must_pack, packed_form
-from retrograd.engine.state import ANOMALY, STATE, TRANSFORMS, Cut
+from retrograd.engine.state import ANOMALY, STATE, STRICT, TRANSFORMS, Cut
+from retrograd.engine.strictness import note_saved
 from retrograd.engine.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
 from retrograd.ops import errors
@@ -147,6 +148,8 @@ def make_node(
         else:
             saved.append(array_fact(plan, kind, source, tensors, outputs))
     node.saved = tuple(saved)
+    if STRICT.enabled:
+        note_saved(node)
     return node
 
 
@@ -161,6 +164,8 @@ def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
                 stored = SavedTensor(output, node, is_output=True, number=number)
             saved = node.saved
             node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
+    if STRICT.enabled:
+        note_saved(node)
 
 
 def _node_form(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrograd import dtypes
 from retrograd.backend import CPU, can_write, xp_of
-from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.engine.state import STATE, STRICT, TRANSFORMS
 from retrograd.engine.views import bump, check_not_expanded
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace
@@ -56,7 +56,8 @@ def is_unrecorded(target: Tensor, *sources: object) -> bool:
         return False
     if (
         STATE.inference
-        or STATE.mutation is not None
+        or STATE.mutation is not None  # wants to hear of writes before they happen, as
+        or STRICT.enabled  # strict mode does
         or (target._meta is not None and target._meta.inference)
     ):
         return False

@@ -17,7 +17,8 @@ from retrograd.above import above
 from retrograd.backend import CPU, Backend, backend_of
 from retrograd.dtypes import dtype
 from retrograd.engine.sparse_array import SPARSE_ARRAY
-from retrograd.engine.state import HOT, STATE
+from retrograd.engine.state import HOT, STATE, STRICT
+from retrograd.engine.strictness import handed_out
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.construction import from_numpy
@@ -364,7 +365,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
         )
     if self._array.dtype is dtypes.BF16:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    return self._array.view()
+    shared: Array = self._array.view()
+    return handed_out(self, shared) if STRICT.enabled else shared
 
 
 @tensor_method

@@ -77,7 +77,7 @@ def deliver(
         else:
             out.resize_(array.shape)
     check_not_expanded(out)
-    announce_write(out)
+    announce_write(out, name)
     xp_of(out._array).copy_into(out._array, array)
     bump(out, name)
     return out

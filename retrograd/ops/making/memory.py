@@ -411,7 +411,7 @@ def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = Non
     if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents([self]):
         raise RuntimeError("cannot resize variables that has a forward grad")
     shape = size_argument("resize_", size, {})
-    announce_write(self)
+    announce_write(self, "resize_")
     array, count = self._array, math.prod(shape)
     owner = _storage_owner(self)
     offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0

@@ -233,7 +233,7 @@ def _fill_directly(target: Tensor, value: object, writer: str) -> None:
     array = target._array
     if 0 in array.strides:
         # elements that share memory may all be set to one value
-        announce_write(target)
+        announce_write(target, writer)
         array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
         if not can_write(array):
             array = array.view()

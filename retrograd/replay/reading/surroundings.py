@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, CellType, FunctionType, MethodType, Modul
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.engine.state import ANOMALY, HOT, STATE
+from retrograd.engine.state import ANOMALY, HOT, STATE, STRICT
 from retrograd.lifecycle.site import is_library
 from retrograd.nn import module_hooks
 from retrograd.nn.module import Module
@@ -38,8 +38,8 @@ def rare_mode() -> str | None:
     for name in ("inference", "saved_hooks", "op_watcher", "op_modes", "mutation", "autocast"):
         if getattr(STATE, name):
             return name
-    if ANOMALY.enabled or STATE.transforms or STACK.modes:
-        return "anomaly detection, a transform or a function mode"
+    if ANOMALY.enabled or STRICT.enabled or STATE.transforms or STACK.modes:
+        return "anomaly detection, strict mode, a transform or a function mode"
     return None
 
 
