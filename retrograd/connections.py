@@ -5,6 +5,7 @@ CONNECTIONS = {
     "autograd.function.as_batches": "func.custom_function:as_batches",
     "autograd.profiling.public.optimizer_kinds": "optim.optimizer:kinds",
     "engine.packing.tangents_of": "transforms.forward:Tangents.of",
+    "engine.recipes.forward_again": "autograd.function:forward_again",
     "engine.slices.batch_levels": "transforms.forward:batch_levels",
     "engine.slices.clone_with_strides": "ops.registry:RECORDED._clone_with_strides",
     "engine.sparse_array.copy": "sparse.rearranging:copy_in_place",

@@ -50,7 +50,8 @@ def backward(
     tensors        one or several tensors, or edges of the graph (`graph.get_gradient_edge`)
     grad_tensors   the gradient to start from at each of them; None for single elements
     retain_graph   keep the saved values, so that the graph can be walked again; of a list of
-                   tensors, only those behind them
+                   tensors, only those behind them; "recompute": let go of them, and compute
+                   them again for the next walk
     create_graph   record the gradient computation itself, for higher orders
     inputs         accumulate only into these: tensors, edges, or a dict of tensors
 
@@ -83,13 +84,18 @@ def backward(
     if create_graph:
         warn_once(_CYCLE, 3)
     plain = retain_graph is None or is_plain(retain_graph)
-    retain = create_graph if retain_graph is None else plain and bool(retain_graph)
+    retain = (
+        create_graph
+        if retain_graph is None
+        else not isinstance(retain_graph, (list, tuple)) and bool(retain_graph)
+    )
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("backward", retain, create, *user_site(2))
     if edges and plain:
         run_backward(edges, started, call, wanted)
     elif edges:
-        retaining(call, retain_graph, lambda: run_backward(edges, started, call, wanted))
+        nodes = [node for node, _ in edges]
+        retaining(call, retain_graph, nodes, lambda: run_backward(edges, started, call, wanted))
 
 
 _PLACES = (
@@ -160,15 +166,21 @@ def grad(
     given = _as_gradients(grad_outputs, len(roots))
     gradients = _start_gradients(roots, given, batched=is_grads_batched)
     plain = retain_graph is None or is_plain(retain_graph)
-    retain = create_graph if retain_graph is None else plain and bool(retain_graph)
+    retain = (
+        create_graph
+        if retain_graph is None
+        else not isinstance(retain_graph, (list, tuple)) and bool(retain_graph)
+    )
     create = bool(create_graph) and not STATE.inference
     call = BackwardCall("grad", retain, create, *user_site(2))
     capture = _batched if is_grads_batched else _captured
     if plain:
         found = capture(roots, targets, gradients, call, allow_unused)
     else:
+        nodes = [node for node, _ in _root_edges(roots, gradients)[0]]
         found = retaining(
-            call, retain_graph, lambda: capture(roots, targets, gradients, call, allow_unused)
+            *(call, retain_graph, nodes),
+            lambda: capture(roots, targets, gradients, call, allow_unused),
         )
     if materialize_grads:
         _materialize(found, targets, create_graph)

@@ -28,16 +28,19 @@ from retrograd.above import above
 from retrograd.autograd.custom.context import BackwardCFunction as BackwardCFunction
 from retrograd.autograd.custom.context import FunctionCtx as FunctionCtx
 from retrograd.autograd.custom.outputs import Outputs, are_fresh, join_fresh
+from retrograd.backend import is_array
 from retrograd.engine import failures
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.function_node import FunctionNode, delayed_error
 from retrograd.engine.node import Node
+from retrograd.engine.recipes import remembered
 from retrograd.engine.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.engine.views import edge_of, refresh
 from retrograd.lifecycle.site import user_site
 from retrograd.marks import differs
 from retrograd.notices import explained, runtime_error
-from retrograd.tensor import Tensor
+from retrograd.random.state import default_generator
+from retrograd.tensor import Array, Tensor, wrap
 
 __all__ = [
     "BackwardCFunction",
@@ -206,12 +209,15 @@ def call_function(function: type[Function], arguments: tuple[Any, ...], separate
     recorded = wanted and STATE.grad_enabled
     if recorded:
         _set_edges(node, tensors, 0)
+    position = default_generator.position() if recorded else ()
     returned = _run_forward(function, node, arguments, separate)
     single = not isinstance(returned, tuple)
     values = (returned,) if single else returned
     if recorded and are_fresh(node, tensors, values):
         join_fresh(node, values)
         results = values
+        if default_generator.position() == position:  # it draws nothing: it can run again
+            remembered(node, arguments)
     else:
         outputs = Outputs(node, tensors, values, recorded=recorded, separate=separate)
         results = outputs.finish()
@@ -316,6 +322,15 @@ def _run_forward(
         return result
     finally:
         set_grad_mode(enabled, cut)
+
+
+def forward_again(function: type[Function], arguments: list[Any]) -> list[Array | None]:
+    """What a second run of `forward` returns, for values that were let go."""
+    given = tuple([wrap(value) if is_array(value) else value for value in arguments])
+    node = FunctionNode(function, given)
+    returned = _run_forward(function, node, given, has_setup_context(function))
+    values = returned if isinstance(returned, tuple) else (returned,)
+    return [value._array if isinstance(value, Tensor) else None for value in values]
 
 
 def _in_places(

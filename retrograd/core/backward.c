@@ -128,6 +128,7 @@ guard_close(Guard *guard, PyObject *call)
         slot_set(call, in_call.root_nodes, no_tuple);
         slot_set(call, in_call.need, Py_None);
         slot_set(call, in_call.node, Py_None);
+        slot_set(call, in_call.recomputed, Py_None);
         if (guard->token != NULL) {
             Py_XDECREF(PyObject_CallOneArg(objects.leave_quiet, guard->token));
         }

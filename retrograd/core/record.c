@@ -43,7 +43,9 @@ new_accumulator(PyObject *tensor, PyObject *meta)
     slot_fill(node, in_node.extra, Py_None);
     slot_fill(node, in_node.freed, Py_None);
     slot_fill(node, in_node.visit, objects.zero);
-    slot_fill(node, in_node.lasti, objects.zero);
+    PyObject *cell = SLOT(tensor, in_tensor.cell); /* where others keep an instruction: the version of the leaf */
+    const int is_counted = cell != NULL && Py_TYPE(cell) == objects.VersionCell;
+    slot_fill(node, in_node.lasti, is_counted ? SLOT(cell, in_cell.version) : objects.zero);
     PyObject *saved = SLOT(node, in_node.saved) = own_tuple(1);
     if (saved != NULL) {
         PyTuple_SET_ITEM(saved, 0, Py_NewRef(tensor));

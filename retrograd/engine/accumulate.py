@@ -251,7 +251,9 @@ def accumulator(tensor: Tensor) -> Node:
     made.dtype = tensor._array.dtype if meta.grad_dtype is ... else gradient_dtype(tensor)
     made.edges = ()
     made.edge_numbers = made.code = made.extra = made.freed = None
-    made.visit = made.lasti = 0
+    made.visit = 0
+    # where other nodes keep an instruction, an accumulator has the version of its leaf
+    made.lasti = 0 if tensor._cell is None else tensor._cell.version
     fresh = weakref.ref(made)
     if GIL:
         if meta.accumulator is reference:

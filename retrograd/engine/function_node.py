@@ -42,6 +42,7 @@ class FunctionNode(Node):
     """What one call of ``MyFunction.apply`` leaves in the graph."""
 
     __slots__ = (
+        "arguments",
         "attributes",
         "cleared",
         "context",
@@ -61,6 +62,7 @@ class FunctionNode(Node):
     hides_unwanted = False
 
     function: type[Function]  # the user's class
+    arguments: tuple[Any, ...] | None  # what a second `forward` needs; see `recipes.remembered`
     attributes: dict[str, Any]  # what the user put on ctx
     context: weakref.ref[BackwardCFunction] | None
     tensor_arguments: tuple[bool, ...]  # which arguments of forward are tensors
@@ -80,6 +82,7 @@ class FunctionNode(Node):
         fill_node(self, FunctionNode)
         self.function = function
         self.attributes = {}
+        self.arguments = None
         self.context = None
         are_tensors = [isinstance(x, Tensor) for x in arguments]
         self.tensor_arguments = tuple(are_tensors)
@@ -143,6 +146,7 @@ class FunctionNode(Node):
         for value in self.saved:
             value.release()
         self.saved = ()
+        self.arguments = None
         Node.release(self, call)
 
     # ------------------------------------------------------------------ backward

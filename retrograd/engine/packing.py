@@ -112,13 +112,17 @@ class SavedTensor:
         self._requires_grad = value._requires_grad
         if value._meta is not None and value._meta.tangents:
             self._tangents = tangents_of(value._meta.tangents)
+        self._keep_history(value)
+        self._value = None
+
+    def _keep_history(self, value: Tensor) -> None:
+        """Note what the value's history is, which goes with the tensor."""
         if not self.is_output:
             self._grad_fn = value._grad_fn
             self.number = value._output_nr
             if value._grad_fn is None and value._requires_grad:
                 edge = edge_of(value)
                 self._accumulator = None if edge is None else weakref.ref(edge)
-        self._value = None
 
     def unpack(self, node: Node | None = None, *, raw: bool = False) -> Tensor | None:
         """The saved tensor with its history; `node` is the node that saved it.
@@ -142,7 +146,10 @@ class SavedTensor:
 
     def _unpack_hooked(self, node: Node | None, raw: bool) -> Tensor:
         assert self._hooks is not None
-        found = self._hooks[1](self._packed)
+        if self._hooks[0] is by_engine:  # which is told who asks
+            found = self._hooks[1](self._packed, node)
+        else:
+            found = self._hooks[1](self._packed)
         if not isinstance(found, Tensor):
             raise explained(
                 TypeError(
@@ -166,6 +173,14 @@ class SavedTensor:
             made._requires_grad = True
             meta_of(made).accumulator = self._accumulator
         return made
+
+    def replace(self, packed: object, unpack: Callable[..., Tensor]) -> None:
+        """Hold something else in place of the value: ``unpack(packed, node)`` gives it back."""
+        value = self._value
+        if value is not None and self._hooks is None:
+            self._keep_history(value)
+            self._requires_grad = self.is_output or value._requires_grad
+            self._packed, self._hooks, self._value = packed, (by_engine, unpack), None
 
     def release(self) -> None:
         """Let go of the value: a backward call is done with it."""
@@ -223,6 +238,11 @@ class SavedTensor:
         self._pack(self._node(), value, value.detach(), (pack_hook, unpack_hook))
         if self.is_output:
             self._requires_grad = True
+
+
+def by_engine(value: Tensor) -> object:
+    """In the place of a pack hook: the engine has put something else there, see `replace`."""
+    raise NotImplementedError
 
 
 def _call_quietly(function: Callable[[Tensor], object], value: Tensor) -> object:
@@ -375,9 +395,9 @@ def pack_node(node: Node) -> None:
     finally:
         set_saved_hooks(outer)
     made_form = packed_form(form)
-    node.saved = tuple(saved)
+    node.run = made_form.run_raw  # which runs with flat values too: another thread may walk here
     node.__class__ = made_form
-    node.run = made_form.run_raw
+    node.saved = tuple(saved)
 
 
 def _stored_output(value: Tensor, node: Node, version: int, number: int) -> SavedTensor:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from retrograd.engine.node import BackwardCall, Node
+from retrograd.engine.recomputing import release_arrays
 from retrograd.engine.views import edge_of
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
@@ -29,7 +30,7 @@ def is_plain(retain_graph: object) -> bool:
         )
     if isinstance(retain_graph, str):
         if retain_graph == "recompute":
-            raise NotImplementedError('retain_graph="recompute"')
+            return False
         raise ValueError(
             f'retain_graph must be a bool, a list of tensors or "recompute", not {retain_graph!r}'
         )
@@ -67,9 +68,15 @@ def _history(index: int, tensor: object) -> Node:
     return node
 
 
-def retaining(call: BackwardCall, retain_graph: Retain, run: Callable[[], _T]) -> _T:
+def retaining(
+    call: BackwardCall, retain_graph: Retain, roots: Iterable[Node], run: Callable[[], _T]
+) -> _T:
     """Run a call whose `retain_graph` is not a truth value."""
-    assert isinstance(retain_graph, (list, tuple))
+    if not isinstance(retain_graph, (list, tuple)):
+        roots = tuple(roots)
+        found = run()
+        release_arrays(roots)
+        return found
     call.kept = nodes_behind(retain_graph)
     try:
         return run()

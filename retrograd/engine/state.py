@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retrograd.ops.registry import Op
 
 # a pack hook, and the unpack hook that takes what it gave
-Hooks = tuple[Callable[["Tensor"], object], Callable[[Any], "Tensor"]]
+Hooks = tuple[Callable[["Tensor"], object], Callable[..., "Tensor"]]
 # The namespace of compiled op functions (`calling.compile` fills it, this module counts in it).
 HOT: dict[str, Any] = {"NO_GRAD": 0, "UNUSUAL": 0, "__name__": "retrograd.ops.compiled"}
 

@@ -129,7 +129,7 @@ def run_backward(
         if state.saved_hooks is not hooks:  # an unpack hook opened a context, or closed one
             set_saved_hooks(hooks)
         call.root_nodes = ()
-        call.need = call.node = None
+        call.need = call.node = call.recomputed = None
         restore_mode(mode)
 
 

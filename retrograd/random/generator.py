@@ -94,6 +94,10 @@ class Generator:
         self.cached_normal: float | None = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 
+    def position(self) -> tuple[object, ...]:
+        """Where the stream is; equal if nothing was drawn in between."""
+        return self._seed, self._key.tobytes(), self._next, self.cached_normal
+
     # ---- seeds
 
     def manual_seed(self, seed: int) -> Self:

@@ -1,0 +1,455 @@
+"""Saved values that are let go and computed again: ``retain_graph="recompute"``.
+
+`survey` looks at the graph behind some nodes: every saved value that a node made (an `Entry`), its
+bytes, and whether a recipe can make it again or the reason why not. `demote` lets entries go; their
+nodes then hold a `Value` in their place, and `restored` computes it when a backward call, or
+anybody, reads it. What one call computes is shared by all that it runs, until the walk has passed
+it: nothing is computed twice in a call, and what lies behind the walk goes.
+
+`chosen_entries` decides what to let go. To compute a value again, everything that it came from has
+to be there or be computed too, so some values stay, as in a checkpointed network: those that are
+needed on both sides of a few cuts. Where to cut is chosen by bytes: what stays, and the most that
+lies between two cuts, are together as small as can be found.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
+from typing import Any
+
+from retrograd.backend import is_array
+from retrograd.engine import failures
+from retrograd.engine.accumulate import is_accumulator
+from retrograd.engine.function_node import FunctionNode
+from retrograd.engine.node import GraphRoot, Node, dressed
+from retrograd.engine.packing import SavedTensor, pack_node
+from retrograd.engine.recipes import Leaf, Recipe, Unknown, Value, recipe_of
+from retrograd.engine.state import (
+    IN_HOOK,
+    STATE,
+    set_autocast,
+    set_grad_mode,
+    set_inference,
+    set_saved_hooks,
+)
+from retrograd.tensor import Array, Tensor, VersionCell, cell_of, wrap
+
+# Smaller values stay: what stands in their place would take as much.
+SMALLEST = 1024
+
+
+class Entry:
+    """One saved value of a node that was made by the graph, not given to it.
+
+    `reason` says why it cannot be computed again; None if it can, at the `cost` of its recipe.
+    `nbytes` are those of the memory that it keeps alive, which others may share (`memory`).
+    """
+
+    __slots__ = ("array", "memory", "nbytes", "node", "place", "reason", "value")
+
+    def __init__(self, node: Node, place: int, value: Value, array: Array) -> None:
+        self.node = node
+        self.place = place  # in `node.saved`
+        self.value = value
+        self.array = array
+        owner = owner_of(array)
+        self.memory = id(owner)
+        self.nbytes = int(owner.nbytes)
+        self.reason: str | None = None
+
+    @property
+    def cost(self) -> int:
+        """About how many numbers its own op reads and computes."""
+        return 0 if self.value.recipe is None else self.value.recipe.cost
+
+
+def owner_of(array: Any) -> Any:
+    """The array that owns the memory."""
+    while getattr(array, "base", None) is not None and is_array(array.base):
+        array = array.base
+    return array
+
+
+# -------------------------------------------------------------------------------- the survey
+
+
+class Survey:
+    """The graph behind some nodes, as far as it matters for computing values again."""
+
+    def __init__(self, roots: Iterable[Node]) -> None:
+        self.nodes = _nodes_behind(roots)  # the oldest first
+        self.entries: list[Entry] = []
+        self.values: dict[tuple[Node, int], Value] = {}
+        self.recipes: dict[Node, Recipe | str] = {}
+        self.arrays: dict[Value, Array] = {}  # of the values that somebody saved
+        self._unknown: dict[Value, Node] = {}  # values without a recipe, and what made them
+        self._known_before()
+        for node in self.nodes:
+            self._look_at(node)
+        self._reasons: dict[Recipe, str | None] = {}
+        for recipe in self.recipes.values():
+            if isinstance(recipe, Recipe):
+                self._reasons[recipe] = self._obstacle(recipe)
+        given = self._memory_of_leaves()
+        for entry in self.entries:
+            entry.reason = self.reason_of(entry.value)
+            if entry.memory in given:
+                entry.reason = "it is a view of a leaf"
+
+    def _known_before(self) -> None:
+        """Values that were let go before are the same values now."""
+        for node in self.nodes:
+            for entry in node.saved:
+                if type(entry) is SavedTensor and type(entry._packed) is Value:
+                    maker = node if entry.is_output else entry._grad_fn
+                    if maker is not None:
+                        self.values[maker, entry.number] = entry._packed
+
+    def value_of(self, node: Node, number: int) -> Value:
+        """The value of a node's output."""
+        found = self.values.get((node, number))
+        if found is None:
+            recipe = self.recipes.get(node)
+            made = recipe if isinstance(recipe, Recipe) else None
+            found = self.values[node, number] = Value(made, number)
+            if made is None:
+                self._unknown[found] = node
+        return found
+
+    def _look_at(self, node: Node) -> None:
+        if node not in self.recipes:
+            try:
+                self.recipes[node] = recipe_of(node, self.value_of)
+            except Unknown as reason:
+                self.recipes[node] = str(reason)
+        for place, maker, number, array, cell, version in saved_values(node):
+            if maker is not node and maker not in self.recipes:
+                continue  # not behind the roots
+            value = self.value_of(maker, number)
+            if value.recipe is None and isinstance(self.recipes[maker], Recipe):
+                value.recipe = self.recipes[maker]  # type: ignore[assignment]
+            value.saw(array, cell, version)
+            self.arrays.setdefault(value, array)
+            self.entries.append(Entry(node, place, value, array))
+
+    def _obstacle(self, recipe: Recipe) -> str | None:
+        for value in recipe.inputs():
+            if value.array is None and value not in self.arrays:
+                reason = self.reason_of(value)
+                if reason is not None:
+                    return f"it is made from a value that cannot be computed again: {reason}"
+        return None
+
+    def reason_of(self, value: Value) -> str | None:
+        """Why a value cannot be computed again; None if it can."""
+        if value.recipe is not None:
+            return self._reasons.get(value.recipe)
+        maker = self._unknown.get(value)
+        recipe = None if maker is None else self.recipes.get(maker)
+        return recipe if isinstance(recipe, str) else "it is not known what made it"
+
+    def _memory_of_leaves(self) -> set[int]:
+        found: set[int] = set()
+        for node in self.nodes:
+            recipe = self.recipes.get(node)
+            if isinstance(recipe, Recipe):
+                found.update(id(owner_of(leaf.tensor._array)) for leaf in recipe.leaves())
+        return found
+
+
+def survey(roots: Iterable[Node]) -> Survey:
+    """What the graph behind some nodes saved, and what of it can be computed again.
+
+    ``survey([loss.grad_fn]).entries`` has, for every saved value that the graph made, its `nbytes`,
+    the `cost` of computing it again and the `reason` why that cannot be done, if it cannot.
+    ``demote(survey, entries)`` lets some of them go.
+    """
+    return Survey(roots)
+
+
+def _nodes_behind(roots: Iterable[Node]) -> list[Node]:
+    stack = [node for node in roots if not is_accumulator(node)]
+    seen = set(stack)
+    while stack:
+        for target in stack.pop().edges:
+            if target is not None and target not in seen and not is_accumulator(target):
+                seen.add(target)
+                stack.append(target)
+    found = [node for node in seen if not isinstance(node, GraphRoot)]
+    found.sort(key=lambda node: node.sequence)
+    return found
+
+
+_Saved = tuple[int, Node, int, Array, VersionCell, int]
+
+
+def saved_values(node: Node) -> Iterator[_Saved]:
+    """Place, maker, number, array, cell and version of what a node saved and a node made.
+
+    Not what was written since (reading it is an error), nor what hooks have packed.
+    """
+    node = dressed(node)
+    if node.freed is not None:
+        return
+    if isinstance(node, FunctionNode):
+        for place, entry in enumerate(node.saved):
+            yield from _packed_value(node, place, entry)
+        return
+    if node.op is None:
+        return
+    for kind, _, number, place, *_ in node.op.plan.kept:
+        entry = node.saved[place]
+        if type(entry) is SavedTensor:
+            yield from _packed_value(node, place, entry)
+        elif kind == "output":
+            cell, version = node.saved[place + 1 : place + 3]
+            if is_array(entry) and cell.version == version:
+                yield place, node, number, entry, cell, version
+        elif isinstance(entry, Tensor):
+            yield from _saved_input(place, entry, node.saved[place + 1])
+
+
+def _packed_value(node: Node, place: int, entry: SavedTensor) -> Iterator[_Saved]:
+    tensor = entry._value
+    if entry._hooks is not None or tensor is None:
+        return
+    if not entry.is_output:
+        yield from _saved_input(place, tensor, entry._version)
+    elif is_array(tensor._array) and not tensor._level and entry._tangents is None:
+        cell = cell_of(tensor)
+        if cell.version == entry._version:
+            yield place, node, entry.number, tensor._array, cell, entry._version
+
+
+def _saved_input(place: int, tensor: Tensor, version: int) -> Iterator[_Saved]:
+    view, meta = tensor._view, tensor._meta
+    if tensor._grad_fn is None or tensor._level or not is_array(tensor._array):
+        return
+    cell = cell_of(tensor)  # made now if it must be: a later write has to show
+    if cell.version != version or (view is not None and view.at != version):
+        return
+    if meta is None or not meta.tangents:
+        yield place, tensor._grad_fn, tensor._output_nr, tensor._array, cell, version
+
+
+# ------------------------------------------------------------------------------- letting go
+
+
+def release_arrays(roots: Iterable[Node]) -> None:
+    """Let go of what can be computed again of the graph behind some nodes."""
+    found = survey(roots)
+    demote(found, chosen_entries(found))
+
+
+def demote(found: Survey, entries: Iterable[Entry]) -> None:
+    """Let go of some saved values; what recipes need of the others stays with these."""
+    entries = [entry for entry in entries if entry.reason is None]
+    gone = {entry.value for entry in entries}
+    for value in gone:
+        value.array = None
+    for value, array in found.arrays.items():
+        if value not in gone and value.array is None:
+            value.array = array
+    by_node: dict[Node, list[Entry]] = {}
+    for entry in entries:
+        by_node.setdefault(entry.node, []).append(entry)
+    for node, members in by_node.items():
+        if not isinstance(node, FunctionNode):
+            pack_node(node)
+        for entry in members:
+            saved = node.saved[entry.place] if entry.place < len(node.saved) else None
+            if type(saved) is SavedTensor:
+                saved.replace(entry.value, restored)
+
+
+def chosen_entries(found: Survey) -> list[Entry]:
+    """The entries to let go, so that kept and computed values together take the fewest bytes."""
+    places = {node: index for index, node in enumerate(found.nodes)}
+    memory_of: dict[Value, int] = {value: id(owner_of(a)) for value, a in found.arrays.items()}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for node in found.nodes:  # the oldest first: a view comes after what it is a view of
+        index = places[node]
+        recipe = found.recipes[node]
+        inputs = list(recipe.inputs()) if isinstance(recipe, Recipe) else []
+        for value in inputs:
+            if value in memory_of:
+                last[memory_of[value]] = index
+        if inputs and (op := dressed(node).op) is not None and op.view is not None:
+            value = found.value_of(node, 0)
+            if inputs[0] in memory_of:
+                memory_of.setdefault(value, memory_of[inputs[0]])
+    sizes: dict[int, int] = {}
+    for entry in found.entries:
+        if entry.reason is None and entry.nbytes >= SMALLEST:
+            maker = entry.value.recipe.node() if entry.value.recipe is not None else None
+            index = places.get(maker, 0) if maker is not None else 0
+            first[entry.memory] = min(first.get(entry.memory, index), index)
+            last[entry.memory] = max(last.get(entry.memory, index), places[entry.node])
+            sizes[entry.memory] = entry.nbytes
+    spans = [(first[memory], last[memory], size) for memory, size in sizes.items()]
+    kept = crossing(spans, best_cuts(spans, len(found.nodes)))
+    staying = {memory for memory, stays in zip(sizes, kept, strict=True) if stays}
+    return [
+        entry
+        for entry in found.entries
+        if entry.reason is None and entry.memory in sizes and entry.memory not in staying
+    ]
+
+
+Span = tuple[int, int, int]  # made at, last needed at, bytes
+
+
+def best_cuts(spans: Sequence[Span], count: int) -> list[int]:
+    """After which nodes to cut: the fewest bytes that stay, with the most between two cuts."""
+    if not spans:
+        return []
+    across = [0] * (count + 1)
+    made = [0] * count
+    for start, end, size in spans:
+        across[start] += size
+        across[end] -= size
+        made[start] += size
+    across = list(accumulate(across))
+    made = list(accumulate(made))
+    best: list[int] = []
+    least = made[-1]  # without a cut, all of it is there at once
+    number = 1
+    while number < count:
+        cuts = _cuts(across, made, number)
+        stays = crossing(spans, cuts)
+        held = sum([size for (_, _, size), stay in zip(spans, stays, strict=True) if stay])
+        between = [0] * (len(cuts) + 1)
+        for (start, _, size), stay in zip(spans, stays, strict=True):
+            if not stay:
+                between[bisect_right(cuts, start - 1)] += size
+        if held + max(between) < least:
+            least, best = held + max(between), cuts
+        number += 1 + number // 4
+    return best
+
+
+def _cuts(across: Sequence[int], made: Sequence[int], number: int) -> list[int]:
+    """That many cuts, about equally many bytes apart, each where the fewest bytes cross it."""
+    middles = [made[-1] * part / (2 * number + 2) for part in range(1, 2 * number + 2, 2)]
+    borders = [bisect_right(made, middle) for middle in middles]
+    found: set[int] = set()
+    for start, end in pairwise(borders):
+        if end > start:
+            found.add(min(range(start, end), key=across.__getitem__))
+    return sorted(found)
+
+
+def crossing(spans: Sequence[Span], cuts: Sequence[int]) -> list[bool]:
+    """For each span, whether a cut lies inside: after it was made, before it was last needed."""
+    return [
+        (place := bisect_right(cuts, start - 1)) < len(cuts) and cuts[place] < end
+        for start, end, _ in spans
+    ]
+
+
+# --------------------------------------------------------------------------- computing again
+
+
+class Computed:
+    """What one backward call has computed again, as long as the walk can need it."""
+
+    __slots__ = ("arrays", "newest")
+
+    def __init__(self) -> None:
+        self.arrays: dict[Recipe, Sequence[Array]] = {}
+        self.newest: list[tuple[int, int, Recipe]] = []  # a heap
+
+    def drop_newer(self, sequence: int) -> None:
+        """Forget what only nodes newer than that could need: the walk has passed them."""
+        newest = self.newest
+        while newest and -newest[0][0] > sequence:
+            self.arrays.pop(heappop(newest)[2], None)
+
+    def add(self, recipe: Recipe, arrays: Sequence[Array]) -> None:
+        self.arrays[recipe] = arrays
+        heappush(self.newest, (-recipe.sequence, id(recipe), recipe))
+
+
+def restored(value: Value, node: Node | None = None) -> Tensor:
+    """A value that was let go, for the node that saved it."""
+    known = value.known()
+    if known is not None:
+        return wrap(known)
+    assert value.recipe is not None
+    call = STATE.call
+    done = None if call is None else call.recomputed
+    if done is None:
+        done = Computed()
+        if call is not None:
+            call.recomputed = done
+    if node is not None:
+        done.drop_newer(node.sequence)
+    with _plainly():
+        return wrap(_computed(value, done))
+
+
+def _computed(wanted: Value, done: Computed) -> Array:
+    """Compute a value and what it needs, the oldest first; there is no recursion."""
+    assert wanted.recipe is not None
+    stack = [wanted.recipe]
+    while stack:
+        recipe = stack[-1]
+        if recipe in done.arrays:
+            stack.pop()
+            continue
+        missing = [
+            value.recipe
+            for value in recipe.inputs()
+            if value.known() is None
+            and value.recipe is not None
+            and value.recipe not in done.arrays
+        ]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        done.add(
+            recipe, recipe.run([_read(argument, recipe, done) for argument in recipe.arguments])
+        )
+    return wanted.laid(done.arrays[wanted.recipe][wanted.number])
+
+
+def _read(argument: Any, recipe: Recipe, done: Computed) -> Any:
+    if type(argument) is Value:
+        known = argument.known()
+        if known is not None:
+            return known
+        if argument.recipe is not None:
+            return argument.laid(done.arrays[argument.recipe][argument.number])
+        node, cell, array = recipe.node(), argument.cell, argument.array
+        assert node is not None and cell is not None and array is not None
+        raise failures.modified(node, "input", array, "", cell, argument.version)
+    if type(argument) is Leaf:
+        return argument.read(recipe)
+    if type(argument) is list:
+        return [_read(entry, recipe, done) for entry in argument]
+    return argument
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Without what the surroundings of a backward call would add: history, casts, hooks."""
+    state = STATE
+    enabled, cut, hooks = state.grad_enabled, state.cut, state.saved_hooks
+    autocast, inference = state.autocast, state.inference
+    set_grad_mode(False, IN_HOOK)
+    try:
+        set_saved_hooks(())
+        set_autocast(None)
+        set_inference(False)
+        yield
+    finally:
+        set_inference(inference)
+        set_autocast(autocast)
+        set_saved_hooks(hooks)
+        set_grad_mode(enabled, cut)
