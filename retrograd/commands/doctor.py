@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _problem(options: argparse.Namespace) -> str | None:
     """What is wrong with the command line; None if the program can be started."""
-    from retrograd.doctor.program import has_torch
+    from retrograd.watching.program import has_torch
 
     problem = problem_of(options)
     if problem is not None:

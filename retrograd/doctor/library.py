@@ -11,6 +11,7 @@ from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.endings import strip_own_frames
 from retrograd.watching.engines import choose_engine
 
 
@@ -113,7 +114,7 @@ class watch:
         if watched is None:
             return
         if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
-            watched.error = session.strip_own_frames(error)
+            watched.error = strip_own_frames(error)
             result.error = f"{type(error).__name__}: {error}".splitlines()[0]
         session.end(watched)
         result.seconds = watched.seconds = time.perf_counter() - self._started

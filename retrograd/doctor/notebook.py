@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from retrograd.doctor.library import watch
-from retrograd.doctor.program import has_torch
+from retrograd.watching.program import has_torch
 
 IMPORTS_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
 

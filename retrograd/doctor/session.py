@@ -12,16 +12,17 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TextIO
 
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.watching.effects import Effects, Told, listen, watch_saving
+from retrograd.watching.endings import reason_of_exit, status_of, strip_own_frames
 from retrograd.watching.engines import Engine
 from retrograd.watching.lines import Tracer
 from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import OWN_FOLDERS, Place, is_user_file
+from retrograd.watching.places import Place, is_user_file
 from retrograd.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -200,14 +201,6 @@ def note_end(watched: Watched, error: BaseException) -> None:
     watched.status = 130 if isinstance(error, KeyboardInterrupt) else 1
 
 
-def reason_of_exit(error: SystemExit) -> BaseException | None:
-    """The error that a program has printed itself before it left with a status that says so."""
-    reason = error.__context__
-    if error.code in (None, 0) or not isinstance(reason, Exception):
-        return None
-    return strip_own_frames(reason)
-
-
 def _note_warnings(watched: Watched) -> Callable[[], None]:
     """Write down each warning that is shown, and show it as before; the result ends that."""
     original = warnings.showwarning
@@ -234,41 +227,3 @@ def _note_warnings(watched: Watched) -> Callable[[], None]:
             warnings.showwarning = original
 
     return stop
-
-
-def status_of(error: SystemExit) -> int:
-    """The exit status that a SystemExit asks for; a message is printed, as Python does it."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code
-    print(error.code, file=sys.stderr)
-    return 1
-
-
-def strip_own_frames(error: BaseException) -> BaseException:
-    """Take the doctor's frames out of the traceback, and of the errors that led to this one."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        found = waiting.pop()
-        if found is None or id(found) in seen:
-            continue
-        seen.add(id(found))
-        found.__traceback__ = _without_own(found.__traceback__)
-        waiting += [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
-    return error
-
-
-def _without_own(trace: TracebackType | None) -> TracebackType | None:
-    kept = []
-    while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(OWN_FOLDERS):
-            kept.append(trace)
-        trace = trace.tb_next
-    if not kept:
-        return None  # a SyntaxError of the program itself
-    for outer, inner in zip(kept, [*kept[1:], None], strict=True):
-        if outer.tb_next is not inner:
-            outer.tb_next = inner
-    return kept[0]

@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrograd.doctor.result import Result, as_json, result_from, write_atomically
+from retrograd.doctor.result import PROCESS, Result, result_from
+from retrograd.watching.files import as_json, write_atomically
+from retrograd.watching.processes import command_of, how_it_ended, wait
 
-PROCESS = Path(__file__).with_name("process.py")
-
-STARTING = 120.0  # seconds that a program may need to import torch
 VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
-
-_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
 @dataclass
@@ -85,80 +77,13 @@ def watch(order: Order) -> Result:
             "answer": os.fspath(answer),
         }
         config.write_text(as_json(asked), encoding="utf-8")
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        command = [sys.executable, *flags, os.fspath(PROCESS), os.fspath(config)]
-        status, stopped = _wait(command, order.max_seconds, Path(folder, "begun"))
+        command = command_of(PROCESS, config)
+        status, stopped = wait(command, order.max_seconds, Path(folder, "begun"))
         result = _read(answer, order, status)
     if stopped and result.status == 130:
         result.status, result.error = 0, ""
         result.unseen.append(f"what comes after the first {order.max_seconds:g} seconds")
     return result
-
-
-def _wait(command: list[str], seconds: float | None, begun: Path) -> tuple[int, bool]:
-    """Start a process and wait for its end; its status, and whether its time was up.
-
-    The time counts from when the program has torch: then there is a file `begun`.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    stopped = False
-    with _passing_signals_on() as passed:
-        process = subprocess.Popen(command)
-        passed.append(process)
-        try:
-            if seconds is not None:
-                _wait_for(begun, process)
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            stopped = True
-            process.send_signal(signal.SIGINT)
-            status = process.wait()
-    return status, stopped
-
-
-def _wait_for(begun: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the file is there, or the process has ended, or nothing came for long."""
-    until = time.monotonic() + STARTING
-    while not begun.exists() and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
-
-
-@contextmanager
-def _passing_signals_on() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Signals to this process go to the program; Ctrl-C of a terminal reaches it by itself."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, frame: object) -> None:
-        for process in processes:
-            if number != signal.SIGINT or not _terminal_signals():
-                process.send_signal(number)
-
-    names = [*_FORWARDED, "SIGINT"]
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {}
-    for number in numbers:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` stays what it is
-            before[number] = signal.signal(number, pass_on)
-    try:
-        yield processes
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _terminal_signals() -> bool:
-    """Whether Ctrl-C in a terminal goes to this process and thus to the program as well."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 def _read(answer: Path, order: Order, status: int) -> Result:
@@ -169,18 +94,11 @@ def _read(answer: Path, order: Order, status: int) -> Result:
     except (OSError, ValueError):
         script = os.path.abspath(order.script) if order.script else f"-m {order.module}"
         result = Result(script=script)
-        result.unseen.append(f"the program: it ended {_how(status)} before anything could be seen")
+        result.unseen.append(
+            f"the program: it ended {how_it_ended(status)} before anything could be seen"
+        )
     result.status = own
     return result
-
-
-def _how(status: int) -> str:
-    if status < 0:
-        try:
-            return f"by {signal.Signals(-status).name}"
-        except ValueError:
-            return f"by signal {-status}"
-    return f"at once with status {status}"
 
 
 # -------------------------------------------------------------------------------- the fixes

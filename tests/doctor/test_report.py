@@ -10,7 +10,8 @@ import pytest
 
 from retrograd.doctor.model import Diagnosis, Fix, Span
 from retrograd.doctor.report import html, json_form, terminal
-from retrograd.doctor.result import Result, as_json, result_from, write_atomically
+from retrograd.doctor.result import Result, result_from
+from retrograd.watching.files import as_json, write_atomically
 from retrograd.watching.places import Place
 
 FILE = "/programs/train <b>&co.py"

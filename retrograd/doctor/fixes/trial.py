@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd.doctor.fixes.overlay import lay_over
-from retrograd.doctor.result import Result, as_json, write_atomically
+from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
 from retrograd.doctor.watched_process import Watch
 from retrograd.watching.effects import Effects
 from retrograd.watching.engines import Engine, Original
+from retrograd.watching.files import as_json, write_atomically
 from retrograd.watching.torch_types import TensorLike
 
 
@@ -69,9 +70,9 @@ class Trial(Watch):
         engine.watch(watcher)
 
     def _diagnose(self, watched: Watched, result: Result) -> None:
-        if isinstance(self._error, Stopped):
-            self.stopped = str(self._error)
-            self._error, watched.error = None, None
+        if isinstance(self.error, Stopped):
+            self.stopped = str(self.error)
+            self.error, watched.error = None, None
             result.status, result.error = 0, ""
         super()._diagnose(watched, result)
 

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -18,7 +17,9 @@ from typing import Any, Protocol
 
 from retrograd.doctor.fixes.edits import Edit, choose, edit_of, other_edits
 from retrograd.doctor.model import Diagnosis, Fix
-from retrograd.doctor.result import Result, as_json, result_from
+from retrograd.doctor.result import PROCESS, Result, result_from
+from retrograd.watching.files import as_json
+from retrograd.watching.processes import command_of
 
 MOST_TRIES = 4
 MOST_SECONDS = 240.0  # for all tries together
@@ -188,7 +189,6 @@ class Outcome:
 
 def run_trial(edit: Edit, request: Request) -> Outcome | str:
     """Run the program with the edit laid over its file; a text says why nothing is known."""
-    process = Path(__file__).resolve().parent.parent / "process.py"
     with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
         config, answer = Path(folder, "trial.json"), Path(folder, "answer.json")
         asked = {
@@ -205,10 +205,9 @@ def run_trial(edit: Edit, request: Request) -> Outcome | str:
             },
         }
         config.write_text(as_json(asked), encoding="utf-8")
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         try:
             subprocess.run(
-                [sys.executable, *flags, os.fspath(process), os.fspath(config)],
+                command_of(PROCESS, config),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
