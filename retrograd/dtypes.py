@@ -165,12 +165,12 @@ class _Defaults:
     float: dtype = float32
 
 
-_defaults = _Defaults()
+DEFAULTS = _Defaults()
 
 
 def get_default_dtype() -> dtype:
     """The floating point type of new tensors made from Python numbers."""
-    return _defaults.float
+    return DEFAULTS.float
 
 
 def set_default_dtype(d: dtype, /) -> None:
@@ -181,12 +181,12 @@ def set_default_dtype(d: dtype, /) -> None:
         )
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    _defaults.float = d
+    DEFAULTS.float = d
 
 
 def default_complex() -> dtype:
     """The complex type that goes with the default floating point type."""
-    return complex128 if _defaults.float is float64 else complex64
+    return complex128 if DEFAULTS.float is float64 else complex64
 
 
 # --------------------------------------------------------------------------------- promotion
@@ -235,7 +235,7 @@ def number_dtype(value: object) -> dtype:
     if isinstance(value, (int, np.integer)):
         return int64
     if isinstance(value, (float, np.floating)):
-        return _defaults.float
+        return DEFAULTS.float
     return default_complex()
 
 
@@ -292,7 +292,7 @@ class finfo:
     """Limits of a floating point type: ``finfo(torch.float32).eps``."""
 
     def __init__(self, type: dtype | None = None) -> None:
-        found = _limits_type("finfo", _defaults.float if type is None else type)
+        found = _limits_type("finfo", DEFAULTS.float if type is None else type)
         if found.category < FLOAT:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "

@@ -12,6 +12,7 @@ from benchmarks.workloads import autograd as _autograd  # noqa: F401
 from benchmarks.workloads import transforms as _transforms  # noqa: F401
 from benchmarks.workloads import ops as _ops  # noqa: F401
 from benchmarks.workloads import calls as _calls  # noqa: F401
+from benchmarks.workloads import draws as _draws  # noqa: F401
 from benchmarks.workloads.registry import WORKLOADS as WORKLOADS
 from benchmarks.workloads.single import OPS
 

@@ -1,14 +1,12 @@
-"""Products, layers, optimizers, draws and small calls: rows of `python -m benchmarks.ops`."""
+"""Products, layers, optimizers and small calls: rows of `python -m benchmarks.ops`."""
 
-import importlib
 from typing import Any
 
 from benchmarks.workloads.registry import Prepared, filled, set_values
-from benchmarks.workloads.single import SIZES, Made, Shape, call, function_of, single, sizes
+from benchmarks.workloads.single import Made, Shape, call, single, sizes
 
-FEW = sizes("4", "16")
 PRODUCTS = sizes("4x8:8", "64x256:256", "1024x1024:1024")
-HEADS = sizes("16x4x64x32")
+HEADS = sizes("8x4x32x16", "16x4x64x32")
 MIXED = sizes("1024x128:384", "1024x128:128", "1024x128:512", "1024x128:65")
 """The layers of a small transformer: rows, inputs, outputs."""
 
@@ -114,41 +112,6 @@ def _clip_grad_norm(torch: Any, shape: Shape) -> Prepared:
     parameters = _with_gradients(torch, shape, scale=1e-6)
     clip = torch.nn.utils.clip_grad_norm_
     return Prepared(lambda: clip(parameters, 1.0), parameters)
-
-
-function_of("dropout", lambda torch: lambda x: torch.nn.functional.dropout(x, 0.1), more=[*FEW])
-
-
-@call("randn", {**FEW, **SIZES})
-def _randn(torch: Any, shape: Shape) -> Prepared:
-    return Prepared(lambda: torch.randn(*shape), [])
-
-
-@call("rand", {**FEW, **SIZES})
-def _rand(torch: Any, shape: Shape) -> Prepared:
-    return Prepared(lambda: torch.rand(*shape), [])
-
-
-def _categorical(torch: Any) -> Any:
-    return importlib.import_module(f"{torch.__name__}.distributions").Categorical
-
-
-@single("Categorical", sizes("1x2"))
-def _categorical_made(torch: Any, shape: Shape) -> Made:
-    made = _categorical(torch)
-    return lambda x: made(logits=x).logits, [filled(torch, *shape)]
-
-
-@call("Categorical.sample", sizes("1x2"))
-def _categorical_sample(torch: Any, shape: Shape) -> Prepared:
-    return Prepared(_categorical(torch)(logits=filled(torch, *shape)).sample, [])
-
-
-@call("Categorical.log_prob", sizes("1x2"))
-def _categorical_log_prob(torch: Any, shape: Shape) -> Prepared:
-    logits, chosen = filled(torch, *shape).requires_grad_(), torch.tensor([1])
-    choice = _categorical(torch)(logits=logits)
-    return Prepared(lambda: choice.log_prob(chosen), [logits])
 
 
 @call("tensor", sizes("1", "200"))

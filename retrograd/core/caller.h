@@ -171,6 +171,9 @@ PyObject *owner_of_cell(PyObject *value);
 int write_array(PyObject *target, PyObject *source);
 int count_write_here(PyObject *target, PyObject *writer);
 
+/* writes.c: whether a tensor may be written, and that leaves no node: 1 or 0; -1 with an error set. */
+int is_plain_target(PyObject *tensor);
+
 /* caller.c: the general path, for a call whose kernel has run and gave something unusual. */
 PyObject *call_dispatch(const Call *call);
 

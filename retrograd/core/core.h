@@ -46,7 +46,7 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
-extern const Part leaving_part, replayed_part, detach_part, modes_part, writes_part, brackets_part, shapes_part;
+extern const Part leaving_part, replayed_part, detach_part, modes_part, writes_part, draws_part, brackets_part, shapes_part;
 extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part, guards_part;
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */

@@ -25,8 +25,7 @@ is_usual(PyObject *tensor)
     return dtype == objects.F32 || dtype == objects.F64 || dtype == objects.I64 || dtype == objects.B8;
 }
 
-/* Whether a tensor may be written, and that leaves no node: 1 or 0; -1 with an error set. */
-static int
+int
 is_plain_target(PyObject *tensor)
 {
     if (is_unusual() || !is_usual(tensor)) {

@@ -16,7 +16,16 @@ from retrograd.random.generator import Array, Generator, chunks
 from retrograd.random.layout import fill_
 from retrograd.random.normal import map_serial_normals
 
-__all__ = ["cauchy", "dirichlet", "exponential", "exponential_", "log_normal", "standard_gamma"]
+__all__ = [
+    "cauchy",
+    "cauchy_",
+    "dirichlet",
+    "exponential",
+    "exponential_",
+    "log_normal",
+    "log_normal_",
+    "standard_gamma",
+]
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 256  # values: below, the C library's functions are called at once
@@ -103,6 +112,14 @@ def cauchy(
     return _from_uniforms(generator, count, formula, kind, median)
 
 
+def cauchy_(generator: Generator, target: Array, median: float, sigma: float) -> Array:
+    """Fill ``target`` with Cauchy numbers, and return it."""
+    made = kernels.draw_cauchy(generator, target, target.dtype, median, sigma)
+    if made is not None:
+        return made
+    return fill_(target, cauchy(generator, target.size, median, sigma, target.dtype))
+
+
 def log_normal(
     generator: Generator,
     count: int,
@@ -131,6 +148,14 @@ def log_normal(
             return np.asarray((library if moderate else CLibrary).exp(exponents))
 
     return map_serial_normals(generator, count, finish, kind)
+
+
+def log_normal_(generator: Generator, target: Array, mean: float, std: float) -> Array:
+    """Fill ``target`` with exponentials of normal numbers, and return it."""
+    made = kernels.draw_log_normal(generator, target, target.dtype, mean, std)
+    if made is not None:
+        return made
+    return fill_(target, log_normal(generator, target.size, mean, std, target.dtype))
 
 
 # ---- gamma and Dirichlet: one value after the other

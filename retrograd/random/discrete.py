@@ -16,7 +16,15 @@ from retrograd.random.arithmetic import CLibrary, cast, lgamma, to_int64
 from retrograd.random.generator import Array, Generator, chunks
 from retrograd.random.layout import fill_
 
-__all__ = ["bernoulli", "bernoulli_", "bernoulli_from_array", "binomial", "geometric", "poisson"]
+__all__ = [
+    "bernoulli",
+    "bernoulli_",
+    "bernoulli_from_array",
+    "binomial",
+    "geometric",
+    "geometric_",
+    "poisson",
+]
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 256  # values: below, the C library's functions are called at once
@@ -109,6 +117,14 @@ def geometric(
             else:
                 out[part] = trials.astype(kind)
     return out
+
+
+def geometric_(generator: Generator, target: Array, p: float) -> Array:
+    """Fill ``target`` with numbers of trials, and return it."""
+    made = kernels.draw_geometric(generator, target, target.dtype, p)
+    if made is not None:
+        return made
+    return fill_(target, geometric(generator, target.size, p, target.dtype))
 
 
 # ---- rejection samplers: one value after the other

@@ -61,7 +61,7 @@ def _tempered(key: Array) -> Array:
     return words
 
 
-class Generator:
+class Generator(kernels.Stream):
     """A source of random numbers on the CPU, the same stream as ``torch.Generator``.
 
     Every sampler holds ``lock`` for the whole of a call, so that each call gets a contiguous piece
@@ -77,7 +77,7 @@ class Generator:
         if kind != "cpu":
             raise RuntimeError(f"Generator supports only the cpu device, but got {device}")
         self.lock = threading.RLock()
-        self._key = np.empty(_BLOCK, np.uint32)  # what the block was made from
+        self._key = np.empty(_BLOCK, np.uint32)
         self._start(DEFAULT_SEED)
 
     @property
@@ -87,11 +87,11 @@ class Generator:
 
     def _start(self, seed: int) -> None:
         self._seed = seed
-        self._known: tuple[Any, ...] | None = None  # the last state read, and what it belongs to
+        self._known = None
         kernels.start_twister(self._key, seed & 0xFFFFFFFF)
-        self._words: Array = np.empty(0, np.uint32)
-        self._next = self._stop = 0  # the words [_next, _stop) of the block are still unused
-        self.cached_normal: float | None = None
+        self._words = np.empty(0, np.uint32)
+        self._next = self._stop = 0
+        self.cached_normal = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 
     def position(self) -> tuple[object, ...]:

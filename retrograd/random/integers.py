@@ -11,11 +11,11 @@ from retrograd.backend import kernels
 from retrograd.random.arguments import COMPLEX, LARGEST, SIGNIFICAND, not_implemented, spelled
 from retrograd.random.arithmetic import HALVES, to_int64
 from retrograd.random.generator import Array, Generator
+from retrograd.random.layout import fill_
 
-__all__ = ["randint", "random_from", "random_full"]
+__all__ = ["randint", "randint_", "random_from", "random_full"]
 
 _LOWEST = -(2**63)
-_INT64 = np.dtype(np.int64)
 
 
 def _to_dtype(numbers: Array, dtype: np.dtype) -> Array:
@@ -52,7 +52,7 @@ def randint(
     array([4, 9, 3])
     """
     kind = np.dtype(dtype)
-    made = kernels.draw_integers(generator, (count,), low, high) if kind == _INT64 else None
+    made = kernels.draw_integers(generator, (count,), kind, low, high)
     if made is not None:
         return made
     if low >= high:
@@ -68,6 +68,14 @@ def randint(
             )
     _check_bounds(low, high - 1, kind)
     return _draw(generator, count, low, high - low, kind)
+
+
+def randint_(generator: Generator, target: Array, low: int, high: int) -> Array:
+    """Fill ``target`` with whole numbers in [low, high), and return it."""
+    made = kernels.draw_integers(generator, target, target.dtype, low, high)
+    if made is not None:
+        return made
+    return fill_(target, randint(generator, target.size, low, high, target.dtype))
 
 
 def random_from(

@@ -27,6 +27,16 @@ REALS = [np.dtype(np.float32), np.dtype(np.float64)]
 
 Draw = Callable[[Generator], Any]
 
+WRONG: dict[str, list[tuple[Any, ...]]] = {
+    "uniform": [(2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), (0, 1), (0.5,)],
+    "normal": [(0.0, -1.0), (0.0, np.nan), (np.inf, 1.0), (1e31, 1.0), (0.0, 1), (0.5,)],
+    "ones": [(1.5,), (-0.1,), (np.nan,), (1,)],
+    "cauchy": [(0.0, 0.0), (np.nan, 1.0), (0.0, -1.0), (0, 1.0), (np.inf, 1.0)],
+    "log_normal": [(0.0, 0.0), (np.nan, 1.0), (0.0, -1.0), (0, 1.0), (np.inf, 1.0)],
+    "geometric": [(0.0,), (1.0,), (-0.5,), (np.nan,), (1,)],
+    "exponential": [(0.0,), (-1.0,), (np.nan,), (np.inf,), (1,)],
+}
+
 
 def both(draw: Draw, monkeypatch: pytest.MonkeyPatch, used: int = 0) -> None:
     """A draw compiled and in Python, after `used` words of the stream."""
@@ -59,6 +69,15 @@ def test_real_numbers(count: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -
     for rate in (1.0, 0.3, 1e20):
         made = np.empty(count, dtype)
         both(lambda g, r=rate, m=made: continuous.exponential_(g, m, r), monkeypatch, 5)
+    for centre, width in ((0.0, 1.0), (1.0, 2.0), (-3.0, 1e-3), (60.0, 15.0), (100.0, 300.0)):
+        made = np.empty(count, dtype)
+        both(lambda g, c=centre, w=width, m=made: continuous.cauchy_(g, m, c, w), monkeypatch, 5)
+        both(
+            lambda g, c=centre, w=width, m=made: continuous.log_normal_(g, m, c, w), monkeypatch, 5
+        )
+    for chance in (0.5, 1e-9, 0.999):
+        made = np.empty(count, dtype)
+        both(lambda g, p=chance, m=made: discrete.geometric_(g, m, p), monkeypatch, 623)
     for chance in (0.3, 0.0, 1.0, 2.0**-60, 0.5):
         both(lambda g, p=chance: discrete.bernoulli(g, count, p, dtype), monkeypatch)
         both(lambda g, p=chance: discrete.bernoulli_(g, np.empty(count, dtype), p), monkeypatch)
@@ -101,22 +120,22 @@ def test_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
         both(lambda g, n=count: permutation.randperm(g, n), monkeypatch, 620)
         for low, high in ((0, 10), (-5, 3), (0, 2**28 - 1), (0, 2**28), (-(2**62), 7)):
             both(lambda g, n=count, a=low, b=high: integers.randint(g, n, a, b), monkeypatch, 620)
+        for kind in (np.int64, np.float32, np.float64, np.int32):
+            for low, high in ((0, 10), (-5, 3), (-(2**24), 2**24), (-7, -6)):
+                made = np.empty(count, kind)
+                both(
+                    lambda g, m=made, a=low, b=high: integers.randint_(g, m, a, b), monkeypatch, 620
+                )
 
 
-@pytest.mark.parametrize("name", ["uniform", "normal", "ones", "exponential"])
+@pytest.mark.parametrize("name", [*WRONG])
 def test_arguments_that_python_explains_draw_nothing(name: str) -> None:
     generator, target = Generator().manual_seed(0), np.empty(3)
     draw = getattr(kernels, f"draw_{name}")
-    wrong: dict[str, list[tuple[Any, ...]]] = {
-        "uniform": [(2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), (0, 1), (0.5,)],
-        "normal": [(0.0, -1.0), (0.0, np.nan), (np.inf, 1.0), (1e31, 1.0), (0.0, 1), (0.5,)],
-        "ones": [(1.5,), (-0.1,), (np.nan,), (1,)],
-        "exponential": [(0.0,), (-1.0,), (np.nan,), (np.inf,), (1,)],
-    }
-    for arguments in wrong[name]:
+    for arguments in WRONG[name]:
         assert draw(generator, target, target.dtype, *arguments) is None
     for other in (np.empty((4, 4)).T[:, 1:], np.empty(3, np.float16), np.empty(3, int)):
-        assert draw(generator, other, other.dtype, *((1.0,) * (len(wrong[name][0])))) is None
+        assert draw(generator, other, other.dtype, *((1.0,) * (len(WRONG[name][0])))) is None
     fresh = Generator().manual_seed(0)
     assert generator.get_state_array().tobytes() == fresh.get_state_array().tobytes()
 
@@ -152,15 +171,41 @@ def test_the_twister_takes_whole_blocks_of_words() -> None:
             kernels.twist(mistaken, words)
 
 
-def test_a_draw_waits_for_the_lock() -> None:
-    """The generator's lock is held while words are taken, and let go after an error."""
-
-    class Watched(Generator):
-        def random32(self, count: int) -> Any:
-            raise KeyError("no words")
-
-    generator = Watched()
-    with pytest.raises(KeyError, match="no words"):
-        kernels.draw_uniform(generator, (3,), np.float32)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_words", np.zeros(624, np.int64)),
+        ("_words", np.zeros(1248, np.uint32)[::2]),
+        ("_words", [1, 2, 3]),
+        ("_words", np.zeros(3, np.uint32)),
+        ("_next", -1),
+        ("_stop", 3),
+        ("_key", np.zeros(600, np.uint32)),
+        ("_key", None),
+    ],
+)
+def test_words_that_no_generator_makes_are_not_read(name: str, value: Any) -> None:
+    """And the generator's lock, which is held while words are taken, is let go after the error."""
+    generator = Generator().manual_seed(0)
+    generator.random32(5)
+    setattr(generator, name, value)
+    with pytest.raises(RuntimeError, match="words of a generator"):
+        kernels.draw_uniform(generator, (700,), np.dtype(np.float32))
     assert generator.lock.acquire(blocking=False)
     generator.lock.release()
+
+
+def test_draws_take_generators_only() -> None:
+    for other in (object(), None, kernels.Stream()):
+        with pytest.raises(TypeError, match="a draw takes a generator"):
+            kernels.draw_uniform(other, (3,), np.dtype(np.float32))
+
+
+def test_words_that_were_handed_out_stay() -> None:
+    generator = Generator().manual_seed(0)
+    generator.random32(10)
+    words = generator.random32(600)  # of the generator's own block
+    before = words.copy()
+    for _ in range(3):
+        kernels.draw_uniform(generator, (500,), np.dtype(np.float32))
+    assert np.array_equal(words, before) and not words.flags.writeable

@@ -20,6 +20,7 @@ errors.
   the dtype of floats where None is wanted. None: Python should look at it more closely.
 - `extremes(x)`: the smallest and the largest element of a small array, as numbers.
 - `set_threads(count)`: in how many threads large arrays are worked on; the number that holds.
+- `Stream`: the base of generators, whose words the compiled draws read.
 - `draw_uniform(generator, shape, dtype)` and the other `draw_...`: random numbers as
   `retrograd.random` makes them, also into an array in place of `shape`; None, with nothing drawn,
   where that should do it.
@@ -57,15 +58,19 @@ try:
 
     check_sources(_tiny)
     from ._tiny import (
+        Stream,
         add,
         add_matching,
         cos,
         divide,
         draw_again,
+        draw_cauchy,
         draw_chances,
         draw_exponential,
+        draw_geometric,
         draw_indices,
         draw_integers,
+        draw_log_normal,
         draw_normal,
         draw_ones,
         draw_order,
@@ -94,15 +99,19 @@ try:
     )
 except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy than this one
     from .twins import (
+        Stream,
         add,
         add_matching,
         cos,
         divide,
         draw_again,
+        draw_cauchy,
         draw_chances,
         draw_exponential,
+        draw_geometric,
         draw_indices,
         draw_integers,
+        draw_log_normal,
         draw_normal,
         draw_ones,
         draw_order,
@@ -148,15 +157,19 @@ def status() -> str:
 
 __all__ = [
     "AVAILABLE",
+    "Stream",
     "add",
     "add_matching",
     "cos",
     "divide",
     "draw_again",
+    "draw_cauchy",
     "draw_chances",
     "draw_exponential",
+    "draw_geometric",
     "draw_indices",
     "draw_integers",
+    "draw_log_normal",
     "draw_normal",
     "draw_ones",
     "draw_order",

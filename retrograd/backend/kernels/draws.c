@@ -6,11 +6,9 @@
  */
 #define NO_IMPORT_ARRAY
 #include "tiny.h"
+#include "stream.h"
 
 #include <math.h>
-
-static PyObject *name_words, *name_next, *name_stop, *name_lock, *name_acquire, *name_release, *name_random32,
-    *name_cached_normal;
 
 /* start + slope * number, rounded once, below `end`; for a draw of ones, `slope` is their probability. */
 typedef struct {
@@ -20,92 +18,6 @@ typedef struct {
 #define CHUNK 65536 /* numbers made at a time: their words stay in the cache */
 
 /* ---- words -------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject *owner; /* keeps the words */
-    const npy_uint32 *words;
-} Words;
-
-static npy_intp
-number_attribute(PyObject *object, PyObject *name)
-{
-    PyObject *found = PyObject_GetAttr(object, name);
-    const npy_intp number = found == NULL ? -1 : PyLong_AsSsize_t(found);
-    Py_XDECREF(found);
-    return number; /* -1 with an error set: no such number is negative */
-}
-
-/* Words of the generator's block, if there are enough of them: 1; 0 if not; -1 with an error set. */
-static int
-take_from_block(PyObject *generator, npy_intp count, Words *taken)
-{
-    const npy_intp next = number_attribute(generator, name_next), stop = number_attribute(generator, name_stop);
-    if (next < 0 || stop < 0) {
-        return -1;
-    }
-    if (count > stop - next) {
-        return 0;
-    }
-    PyObject *block = PyObject_GetAttr(generator, name_words), *after = PyLong_FromSsize_t(next + count);
-    if (block == NULL || after == NULL || PyObject_SetAttr(generator, name_next, after) < 0) {
-        Py_XDECREF(block);
-        Py_XDECREF(after);
-        return -1;
-    }
-    Py_DECREF(after);
-    taken->owner = block;
-    taken->words = (const npy_uint32 *)PyArray_DATA(ARRAY(block)) + next;
-    return 1;
-}
-
-/* The next words of the stream; -1 with an error set. The caller holds the generator's lock. */
-static int
-take_words(PyObject *generator, npy_intp count, Words *taken)
-{
-    const int found = take_from_block(generator, count, taken);
-    if (found != 0) {
-        return found < 0 ? -1 : 0;
-    }
-    PyObject *wanted = PyLong_FromSsize_t(count);
-    taken->owner = wanted == NULL ? NULL : PyObject_CallMethodOneArg(generator, name_random32, wanted);
-    Py_XDECREF(wanted);
-    if (taken->owner == NULL) {
-        return -1;
-    }
-    taken->words = PyArray_DATA(ARRAY(taken->owner));
-    return 0;
-}
-
-/* Holds the generator's lock: another thread may be in the middle of a longer draw. NULL with an error set. */
-static PyObject *
-lock(PyObject *generator)
-{
-    PyObject *held = PyObject_GetAttr(generator, name_lock);
-    PyObject *done = held == NULL ? NULL : PyObject_CallMethodNoArgs(held, name_acquire);
-    if (done == NULL) {
-        Py_CLEAR(held);
-    }
-    Py_XDECREF(done);
-    return held;
-}
-
-/* Lets it go, and gives `result` unless that fails; an error that is set stays. */
-static PyObject *
-unlock(PyObject *held, PyObject *result)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *done = PyObject_CallMethodNoArgs(held, name_release);
-    if (done == NULL || type != NULL) {
-        Py_CLEAR(result);
-    }
-    if (done != NULL) {
-        PyErr_Restore(type, value, traceback);
-        Py_DECREF(done);
-    }
-    Py_DECREF(held);
-    return result;
-}
 
 static inline npy_float32
 uniform32(npy_uint32 word)
@@ -155,6 +67,7 @@ read_shape(PyObject *object, int *ndim, npy_intp *shape)
 /* ---- normal numbers ----------------------------------------------------------------------------------------- */
 
 #define GROUP 16 /* from so many on, numbers are made in groups of that size */
+#define PI 3.141592653589793
 #define TWO_PI 6.283185307179586
 
 /* Where the processor rounds a product and a sum at once, or `fmaf` does; the float32 sums of `random.box_muller` come out
@@ -271,7 +184,7 @@ groups64(const npy_uint32 *words, npy_float64 *out, npy_intp groups, Line line)
 }
 
 static int
-fill_groups(PyObject *generator, npy_intp count, Kind kind, void *out, Line line, npy_intp skipped)
+fill_groups(Stream *generator, npy_intp count, Kind kind, void *out, Line line, npy_intp skipped)
 {
     const npy_intp each = kind == FLOAT32 ? 1 : 2;
     Words taken;
@@ -291,7 +204,7 @@ fill_groups(PyObject *generator, npy_intp count, Kind kind, void *out, Line line
 /* Fills the target with `count` >= 16 numbers. If they are no whole groups, the last 16 are made anew from 16 more
  * uniforms; those of the incomplete group are drawn all the same. */
 static int
-fill_in_groups(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_in_groups(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     const npy_intp rest = count % GROUP, item = kind == FLOAT32 ? sizeof(npy_float32) : sizeof(npy_float64);
     for (npy_intp at = 0, many; at < count - rest; at += many) {
@@ -315,45 +228,65 @@ put_number(void *out, npy_intp at, Kind kind, npy_float64 number)
 }
 
 /* A negative zero stays where nothing is to be done. */
-static inline npy_float64
+INLINE npy_float64
 on_line(npy_float64 number, Line line)
 {
     return line.start == 0 && line.slope == 1 ? number : fma(number, line.slope, line.start);
 }
 
-/* Numbers made one by one, in pairs; the second half of the last pair may wait in the generator. */
-static int
-fill_one_by_one(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+INLINE npy_float64
+exp_on_line(npy_float64 number, Line line)
 {
-    PyObject *waiting = PyObject_GetAttr(generator, name_cached_normal);
-    if (waiting == NULL) {
-        return -1;
-    }
+    return exp(fma(number, line.slope, line.start));
+}
+
+/* Numbers made one by one, in pairs, each put through `finish`; the second half of the last pair may wait in the
+ * generator. */
+INLINE int
+fill_in_pairs(Stream *generator, npy_intp count, Kind kind, void *out, Line line, npy_float64 finish(npy_float64, Line))
+{
     npy_intp at = 0;
-    if (waiting != Py_None) {
-        put_number(out, at++, kind, on_line(PyFloat_AsDouble(waiting), line));
+    npy_float64 second = 0.0;
+    if (generator->cached_normal != NULL && PyFloat_CheckExact(generator->cached_normal)) {
+        put_number(out, at++, kind, finish(PyFloat_AS_DOUBLE(generator->cached_normal), line));
+        Py_SETREF(generator->cached_normal, Py_NewRef(Py_None));
     }
-    Py_DECREF(waiting);
-    const npy_intp left = count - at, pairs = (left + 1) / 2;
-    Words taken;
-    if (take_words(generator, 4 * pairs, &taken) < 0) {
+    const int odd = (count - at) % 2;
+    while (at < count) {
+        const npy_intp pairs = (count - at + 1) / 2 < CHUNK ? (count - at + 1) / 2 : CHUNK;
+        Words taken;
+        if (take_words(generator, 4 * pairs, &taken) < 0) {
+            return -1;
+        }
+        for (npy_intp pair = 0; pair < pairs; pair++) {
+            const npy_float64 turn = uniform64(taken.words + 4 * pair), tail = uniform64(taken.words + 4 * pair + 2);
+            const npy_float64 radius = sqrt(-2.0 * log1p(-tail)), angle = TWO_PI * turn;
+            put_number(out, at++, kind, finish(radius * cos(angle), line));
+            second = radius * sin(angle);
+            if (at < count) {
+                put_number(out, at++, kind, finish(second, line));
+            }
+        }
+        Py_DECREF(taken.owner);
+    }
+    PyObject *kept = odd ? PyFloat_FromDouble(second) : Py_NewRef(Py_None);
+    if (kept == NULL) {
         return -1;
     }
-    npy_float64 second = 0.0;
-    for (npy_intp pair = 0; pair < pairs; pair++) {
-        const npy_float64 turn = uniform64(taken.words + 4 * pair), tail = uniform64(taken.words + 4 * pair + 2);
-        const npy_float64 radius = sqrt(-2.0 * log1p(-tail)), angle = TWO_PI * turn;
-        put_number(out, at++, kind, on_line(radius * cos(angle), line));
-        second = radius * sin(angle);
-        if (at < count) {
-            put_number(out, at++, kind, on_line(second, line));
-        }
-    }
-    Py_DECREF(taken.owner);
-    PyObject *kept = left % 2 ? PyFloat_FromDouble(second) : Py_NewRef(Py_None);
-    const int failed = kept == NULL || PyObject_SetAttr(generator, name_cached_normal, kept) < 0;
-    Py_XDECREF(kept);
-    return failed ? -1 : 0;
+    Py_XSETREF(generator->cached_normal, kept);
+    return 0;
+}
+
+static int
+fill_one_by_one(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return fill_in_pairs(generator, count, kind, out, line, on_line);
+}
+
+static int
+fill_log_normals(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return fill_in_pairs(generator, count, kind, out, line, exp_on_line);
 }
 
 /* ---- arrays of numbers ------------------------------------------------------------------------------- */
@@ -444,11 +377,28 @@ make_exponentials(const npy_uint32 *words, npy_intp count, Kind kind, void *out,
     }
 }
 
+static void
+make_cauchys(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        const npy_float64 angle = PI * (uniform64(words + 2 * i) - 0.5);
+        put_number(out, i, kind, fma(tan(angle), line.slope, line.start));
+    }
+}
+
+static void
+make_trials(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        put_number(out, i, kind, ceil(log(uniform64(words + 2 * i)) / line.slope));
+    }
+}
+
 typedef void (*Make)(const npy_uint32 *words, npy_intp count, Kind kind, void *out, Line line);
 
 /* Numbers that take `each` words. */
 static int
-fill_by(Make make, npy_intp each, PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_by(Make make, npy_intp each, Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     const npy_intp item = kind == FLOAT32 ? sizeof(npy_float32) : sizeof(npy_float64);
     for (npy_intp at = 0, many; at < count; at += many) {
@@ -464,31 +414,43 @@ fill_by(Make make, npy_intp each, PyObject *generator, npy_intp count, Kind kind
 }
 
 static int
-fill_uniforms(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_uniforms(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     return fill_by(make_uniforms, kind == FLOAT32 ? 1 : 2, generator, count, kind, out, line);
 }
 
 static int
-fill_ones(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_ones(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     return fill_by(make_ones, 2, generator, count, kind, out, line);
 }
 
 static int
-fill_exponentials(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_exponentials(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     return fill_by(make_exponentials, 2, generator, count, kind, out, line);
 }
 
 static int
-fill_normals(PyObject *generator, npy_intp count, Kind kind, void *out, Line line)
+fill_cauchys(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return fill_by(make_cauchys, 2, generator, count, kind, out, line);
+}
+
+static int
+fill_trials(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
+{
+    return fill_by(make_trials, 2, generator, count, kind, out, line);
+}
+
+static int
+fill_normals(Stream *generator, npy_intp count, Kind kind, void *out, Line line)
 {
     return count < GROUP ? fill_one_by_one(generator, count, kind, out, line)
                          : fill_in_groups(generator, count, kind, out, line);
 }
 
-typedef int (*Fill)(PyObject *generator, npy_intp count, Kind kind, void *out, Line line);
+typedef int (*Fill)(Stream *generator, npy_intp count, Kind kind, void *out, Line line);
 
 /* Where numbers go: an array that is given and lies in C order, or a new one of a shape, which may be wrapped in a tuple
  * as `f((2, 3))` has it. None if it is neither; NULL with an error set. */
@@ -520,14 +482,14 @@ filled_by(Fill fill, PyObject *const *arguments, Line line)
     if (made == NULL || made == Py_None) {
         return made;
     }
-    PyObject *held = lock(arguments[0]);
+    Stream *held = lock(arguments[0]);
     if (held == NULL) {
         Py_DECREF(made);
         return NULL;
     }
     const Kind kind = plain_kind(made, NPY_MAX_INT32);
     const npy_intp count = PyArray_SIZE(ARRAY(made));
-    if (count > 0 && fill(arguments[0], count, kind, PyArray_DATA(ARRAY(made)), line) < 0) {
+    if (count > 0 && fill(held, count, kind, PyArray_DATA(ARRAY(made)), line) < 0) {
         Py_CLEAR(made);
     }
     return unlock(held, made);
@@ -582,7 +544,14 @@ tiny_draw_ones(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize
     return filled_by(fill_ones, arguments, (Line){0, chance, 0});
 }
 
-/* draw_exponential(generator, array, dtype, rate): so few that NumPy's vectors, whose last bits need care, win nothing. */
+/* Those below take so few that NumPy's vectors, whose last bits need care, win nothing. */
+static int
+is_few(PyObject *array)
+{
+    return plain_kind(array, LARGEST_SIZE) != NOT_PLAIN;
+}
+
+/* draw_exponential(generator, array, dtype, rate) */
 PyObject *
 tiny_draw_exponential(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
@@ -590,10 +559,53 @@ tiny_draw_exponential(PyObject *Py_UNUSED(module), PyObject *const *arguments, P
     if (wrong_count("draw_exponential", given, 4, 4)) {
         return NULL;
     }
-    if (!is_moderate(arguments[3], &rate) || !(rate > 0) || plain_kind(arguments[1], LARGEST_SIZE) == NOT_PLAIN) {
+    if (!is_moderate(arguments[3], &rate) || !(rate > 0) || !is_few(arguments[1])) {
         Py_RETURN_NONE;
     }
     return filled_by(fill_exponentials, arguments, (Line){0, -1.0 / rate, 0});
+}
+
+/* draw_cauchy(generator, array, dtype, median, sigma) */
+PyObject *
+tiny_draw_cauchy(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_float64 median, sigma;
+    if (wrong_count("draw_cauchy", given, 5, 5)) {
+        return NULL;
+    }
+    if (!is_moderate(arguments[3], &median) || !is_moderate(arguments[4], &sigma) || !(sigma > 0)
+        || !is_few(arguments[1])) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_cauchys, arguments, (Line){median, sigma, 0});
+}
+
+/* draw_geometric(generator, array, dtype, chance) */
+PyObject *
+tiny_draw_geometric(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_float64 chance;
+    if (wrong_count("draw_geometric", given, 4, 4)) {
+        return NULL;
+    }
+    if (!is_moderate(arguments[3], &chance) || !(chance > 0 && chance < 1) || !is_few(arguments[1])) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_trials, arguments, (Line){0, log1p(-chance), 0});
+}
+
+/* draw_log_normal(generator, array, dtype, mean, std): of any size, as NumPy's vectors would need care twice. */
+PyObject *
+tiny_draw_log_normal(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_float64 mean, std;
+    if (wrong_count("draw_log_normal", given, 5, 5)) {
+        return NULL;
+    }
+    if (!is_moderate(arguments[3], &mean) || !is_moderate(arguments[4], &std) || !(std > 0)) {
+        Py_RETURN_NONE;
+    }
+    return filled_by(fill_log_normals, arguments, (Line){mean, std, 0});
 }
 
 /* ---- choices ------------------------------------------------------------------------------------------------ */
@@ -710,13 +722,14 @@ chosen(PyObject *generator, PyObject *rows, npy_intp count)
     }
     const npy_intp length = PyArray_DIM(ARRAY(rows), 1), shape[2] = {PyArray_DIM(ARRAY(rows), 0), count ? count : 1};
     const npy_intp each = 2 * (count ? count : length); /* words for a row */
-    PyObject *made = PyArray_SimpleNew(2, shape, NPY_INT64), *held = made == NULL ? NULL : lock(generator);
+    PyObject *made = PyArray_SimpleNew(2, shape, NPY_INT64);
+    Stream *held = made == NULL ? NULL : lock(generator);
     if (held == NULL) {
         Py_XDECREF(made);
         return NULL;
     }
     Words taken;
-    if (take_words(generator, shape[0] * each, &taken) == 0) {
+    if (take_words(held, shape[0] * each, &taken) == 0) {
         npy_int64 *out = PyArray_DATA(ARRAY(made));
         for (npy_intp row = 0; row < shape[0]; row++) {
             const void *weights = PyArray_GETPTR2(ARRAY(rows), row, 0);
@@ -766,13 +779,13 @@ tiny_draw_chances(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
         }
     }
     PyObject *made = new_array(PyArray_NDIM(ARRAY(arguments[1])), PyArray_DIMS(ARRAY(arguments[1])), kind, 0);
-    PyObject *held = made == NULL ? NULL : lock(arguments[0]);
+    Stream *held = made == NULL ? NULL : lock(arguments[0]);
     if (held == NULL) {
         Py_XDECREF(made);
         return NULL;
     }
     Words taken;
-    if (take_words(arguments[0], kind == FLOAT32 ? count : 2 * count, &taken) == 0) {
+    if (take_words(held, kind == FLOAT32 ? count : 2 * count, &taken) == 0) {
         npy_float32 *out32 = PyArray_DATA(ARRAY(made));
         npy_float64 *out64 = PyArray_DATA(ARRAY(made));
         for (npy_intp i = 0; i < count; i++) {
@@ -791,55 +804,108 @@ tiny_draw_chances(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
 /* ---- whole numbers ------------------------------------------------------------------------------------------ */
 
 /* low + word % span; of a power of two, or by two products in place of a division (Lemire, Kaser and Kurz 2019). */
-static void
-remainders(const npy_uint32 *words, npy_int64 *out, npy_intp count, npy_int64 low, npy_uint32 span)
-{
-    if ((span & (span - 1)) == 0) {
-        for (npy_intp i = 0; i < count; i++) {
-            out[i] = low + (words[i] & (span - 1));
-        }
-        return;
-    }
 #ifdef __SIZEOF_INT128__
-    const npy_uint64 inverse = ~(npy_uint64)0 / span + 1;
-    for (npy_intp i = 0; i < count; i++) {
-        out[i] = low + (npy_int64)((unsigned __int128)(inverse * words[i]) * span >> 64);
-    }
+#define REMAINDER(word) (npy_int64)((unsigned __int128)(inverse * (word)) * span >> 64)
 #else
-    for (npy_intp i = 0; i < count; i++) {
-        out[i] = low + words[i] % span;
-    }
+#define REMAINDER(word) (npy_int64)((word) % span)
 #endif
-}
+#define REMAINDERS(type)                                                                                   \
+    static void remainders_##type(const npy_uint32 *words, npy_##type *out, npy_intp count, npy_int64 low, \
+                                  npy_uint32 span)                                                         \
+    {                                                                                                      \
+        const npy_uint64 inverse = ~(npy_uint64)0 / span + 1;                                              \
+        (void)inverse;                                                                                     \
+        if ((span & (span - 1)) == 0) {                                                                    \
+            for (npy_intp i = 0; i < count; i++) {                                                         \
+                out[i] = (npy_##type)(low + (words[i] & (span - 1)));                                      \
+            }                                                                                              \
+            return;                                                                                        \
+        }                                                                                                  \
+        for (npy_intp i = 0; i < count; i++) {                                                             \
+            out[i] = (npy_##type)(low + REMAINDER(words[i]));                                              \
+        }                                                                                                  \
+    }
 
-PyObject *
-tiny_draw_integers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+REMAINDERS(int64)
+REMAINDERS(float32)
+REMAINDERS(float64)
+
+static int
+fill_integers(Stream *generator, PyArrayObject *target, npy_int64 low, npy_uint32 span)
 {
-    int ndim;
-    npy_intp shape[LARGEST_NDIM];
-    npy_int64 low, high;
-    if (wrong_count("draw_integers", given, 4, 4)) {
-        return NULL;
-    }
-    const npy_intp count = read_shape(arguments[1], &ndim, shape);
-    if (count < 0 || !as_int64(arguments[2], &low) || !as_int64(arguments[3], &high) || low >= high
-        || (npy_uint64)high - (npy_uint64)low >= 1 << 28 /* from there on a number takes two words */) {
-        Py_RETURN_NONE;
-    }
-    PyObject *made = PyArray_SimpleNew(ndim, shape, NPY_INT64), *held = made == NULL ? NULL : lock(arguments[0]);
-    if (held == NULL) {
-        Py_XDECREF(made);
-        return NULL;
-    }
-    npy_int64 *out = PyArray_DATA(ARRAY(made));
+    const npy_intp count = PyArray_SIZE(target);
+    const int type = PyArray_TYPE(target);
+    char *data = PyArray_DATA(target);
     for (npy_intp at = 0, many; at < count; at += many) {
         Words taken;
         many = count - at < CHUNK ? count - at : CHUNK;
-        if (take_words(arguments[0], many, &taken) < 0) {
-            break; /* with an error set */
+        if (take_words(generator, many, &taken) < 0) {
+            return -1;
         }
-        remainders(taken.words, out + at, many, low, (npy_uint32)(high - low));
+        if (type == NPY_FLOAT32) {
+            remainders_float32(taken.words, (npy_float32 *)data + at, many, low, span);
+        }
+        else if (type == NPY_FLOAT64) {
+            remainders_float64(taken.words, (npy_float64 *)data + at, many, low, span);
+        }
+        else {
+            remainders_int64(taken.words, (npy_int64 *)data + at, many, low, span);
+        }
         Py_DECREF(taken.owner);
+    }
+    return 0;
+}
+
+/* As `target_for`, of int64 too. */
+static PyObject *
+whole_target_for(PyObject *place, PyObject *dtype)
+{
+    int ndim;
+    npy_intp shape[LARGEST_NDIM];
+    if (PyArray_CheckExact(place) && PyArray_TYPE(ARRAY(place)) == NPY_INT64) {
+        return Py_NewRef(PyArray_ISCARRAY(ARRAY(place)) ? place : Py_None);
+    }
+    if (PyArray_DescrCheck(dtype) && ((PyArray_Descr *)dtype)->type_num == NPY_INT64 && !PyArray_CheckExact(place)) {
+        return read_shape(place, &ndim, shape) < 0 ? Py_NewRef(Py_None) : PyArray_SimpleNew(ndim, shape, NPY_INT64);
+    }
+    return target_for(place, dtype);
+}
+
+/* Whether a float counts from `low` to `high` without gaps. */
+static int
+counts_to(PyArrayObject *target, npy_int64 low, npy_int64 high)
+{
+    const npy_int64 most = PyArray_TYPE(target) == NPY_FLOAT32 ? 1 << 24 : (npy_int64)1 << 53;
+    return PyArray_TYPE(target) == NPY_INT64 || (low >= -most && high <= most);
+}
+
+/* draw_integers(generator, shape or array, dtype, low, high) */
+PyObject *
+tiny_draw_integers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_int64 low, high;
+    if (wrong_count("draw_integers", given, 5, 5)) {
+        return NULL;
+    }
+    if (!as_int64(arguments[3], &low) || !as_int64(arguments[4], &high) || low >= high
+        || (npy_uint64)high - (npy_uint64)low >= 1 << 28 /* from there on a number takes two words */) {
+        Py_RETURN_NONE;
+    }
+    PyObject *made = whole_target_for(arguments[1], arguments[2]);
+    if (made == NULL || made == Py_None) {
+        return made;
+    }
+    if (!counts_to(ARRAY(made), low, high)) {
+        Py_DECREF(made);
+        Py_RETURN_NONE;
+    }
+    Stream *held = lock(arguments[0]);
+    if (held == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    if (fill_integers(held, ARRAY(made), low, (npy_uint32)(high - low)) < 0) {
+        Py_CLEAR(made);
     }
     return unlock(held, made);
 }
@@ -876,13 +942,14 @@ tiny_draw_order(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
         Py_RETURN_NONE;
     }
     const npy_intp shape[1] = {(npy_intp)count};
-    PyObject *made = PyArray_SimpleNew(1, shape, NPY_INT64), *held = made == NULL ? NULL : lock(arguments[0]);
+    PyObject *made = PyArray_SimpleNew(1, shape, NPY_INT64);
+    Stream *held = made == NULL ? NULL : lock(arguments[0]);
     if (held == NULL) {
         Py_XDECREF(made);
         return NULL;
     }
     Words taken;
-    if (take_words(arguments[0], count < 2 ? 0 : (npy_intp)count - 1, &taken) == 0) {
+    if (take_words(held, count < 2 ? 0 : (npy_intp)count - 1, &taken) == 0) {
         npy_int64 *out = PyArray_DATA(ARRAY(made));
         for (npy_int64 i = 0; i < count; i++) {
             out[i] = i;
@@ -893,28 +960,13 @@ tiny_draw_order(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssiz
     return unlock(held, made);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------- */
+/* ---- the processor -------------------------------------------------------------------------------------------------- */
 
-int
+void
 start_draws(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
     has_fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-    const struct {
-        PyObject **place;
-        const char *text;
-    } names[] = {
-        {&name_words, "_words"},         {&name_next, "_next"},       {&name_stop, "_stop"},
-        {&name_lock, "lock"},            {&name_acquire, "acquire"},  {&name_release, "release"},
-        {&name_random32, "random32"},    {&name_cached_normal, "cached_normal"},
-    };
-    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
-        *names[index].place = PyUnicode_InternFromString(names[index].text);
-        if (*names[index].place == NULL) {
-            return -1;
-        }
-    }
-    return 0;
 }

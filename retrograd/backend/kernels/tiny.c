@@ -16,6 +16,7 @@
  * draws.c and threads.c: with more than one thread, large dense arrays are taken here too, since NumPy has none.
  */
 #include "tiny.h"
+#include "stream.h"
 
 #include <numpy/ufuncobject.h>
 
@@ -1097,9 +1098,10 @@ static struct PyModuleDef module_definition = {
 PyMODINIT_FUNC
 PyInit__tiny(void)
 {
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || start_draws() < 0) {
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return NULL;
     }
+    start_draws();
     descriptors[FLOAT32] = PyArray_DescrFromType(NPY_FLOAT32);
     descriptors[FLOAT64] = PyArray_DescrFromType(NPY_FLOAT64);
     PyObject *numpy = PyImport_ImportModule("numpy");
@@ -1121,7 +1123,7 @@ PyInit__tiny(void)
     }
     find_quiet_mode();
     PyObject *module = with_sources(PyModule_Create(&module_definition));
-    if (module != NULL && add_threads(module) < 0) {
+    if (module != NULL && (add_threads(module) < 0 || add_stream(module) < 0)) {
         Py_CLEAR(module);
     }
     return module;

@@ -48,10 +48,13 @@ int add_threads(PyObject *module);
     entry(draw_uniform, "draw_uniform(generator, shape, dtype, low, high): uniform numbers, or None.")    \
     entry(draw_normal, "draw_normal(generator, shape, dtype, mean, std): normal numbers, or None.")       \
     entry(draw_exponential, "draw_exponential(generator, array, dtype, rate): numbers, or None.")         \
+    entry(draw_cauchy, "draw_cauchy(generator, array, dtype, median, sigma): numbers, or None.")           \
+    entry(draw_log_normal, "draw_log_normal(generator, array, dtype, mean, std): numbers, or None.")      \
+    entry(draw_geometric, "draw_geometric(generator, array, dtype, chance): numbers, or None.")           \
     entry(draw_ones, "draw_ones(generator, shape, dtype, chance): ones and zeros, or None.")              \
     entry(draw_chances, "draw_chances(generator, chances): a one or a zero for each, or None.")           \
     entry(draw_indices, "draw_indices(generator, rows): an index for each row of weights, or None.")      \
-    entry(draw_integers, "draw_integers(generator, shape, low, high): int64 in [low, high), or None.")    \
+    entry(draw_integers, "draw_integers(generator, shape, dtype, low, high): whole numbers in [low, high), or None.") \
     entry(draw_order, "draw_order(generator, count): 0 .. count - 1 in random order, or None.")           \
     entry(start_twister, "start_twister(key, seed): the key of a seed.")                                  \
     entry(twist, "twist(key, words): fills an array with the next blocks of words.")
@@ -59,6 +62,6 @@ int add_threads(PyObject *module);
 #define DECLARE_DRAW(name, text) PyObject *tiny_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 DRAWS(DECLARE_DRAW)
 
-int start_draws(void);
+void start_draws(void); /* finds out what the processor can */
 
 #endif

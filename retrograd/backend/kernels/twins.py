@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,19 @@ def _not_here(*arguments: Any) -> Array | None:
 
 draw_uniform = draw_ones = draw_chances = draw_again = _not_here
 draw_integers = draw_order = draw_exponential = from_numbers = _not_here
+draw_cauchy = draw_log_normal = draw_geometric = _not_here
+
+
+class Stream:
+    """What a generator keeps of its stream; see `random.generator.Generator`, which is one."""
+
+    lock: RLock
+    cached_normal: float | None
+    _key: Array  # what the block was made from
+    _words: Array
+    _next: int  # the words [_next, _stop) of the block are still unused
+    _stop: int
+    _known: tuple[Any, ...] | None  # the last state read, and what it belongs to
 
 
 def start_twister(key: Array, seed: int, /) -> None:

@@ -1,8 +1,8 @@
 /* The Mersenne twister (MT19937): whole blocks of 624 words, several words at a time. */
 #define NO_IMPORT_ARRAY
 #include "tiny.h"
+#include "stream.h"
 
-#define BLOCK_WORDS 624
 #define MIDDLE 397
 
 static inline npy_uint32
@@ -21,8 +21,8 @@ tempered(npy_uint32 word)
     return word ^ (word >> 18);
 }
 
-/* The key becomes that of the next block. No word needs one that was made less than 227 words before it. */
-FOR_EACH_PROCESSOR static void
+/* No word needs one that was made less than 227 words before it. */
+FOR_EACH_PROCESSOR void
 next_blocks(npy_uint32 *restrict key, npy_uint32 *restrict out, npy_intp blocks)
 {
     const int behind = BLOCK_WORDS - MIDDLE;
@@ -43,8 +43,7 @@ next_blocks(npy_uint32 *restrict key, npy_uint32 *restrict out, npy_intp blocks)
     }
 }
 
-/* The words of an array of whole blocks that can be written; NULL with an error set. */
-static npy_uint32 *
+npy_uint32 *
 words_of(PyObject *object, npy_intp *blocks)
 {
     if (!PyArray_CheckExact(object) || PyArray_TYPE(ARRAY(object)) != NPY_UINT32 || !PyArray_ISCARRAY(ARRAY(object))

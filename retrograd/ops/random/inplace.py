@@ -6,12 +6,14 @@ gradient is zero. Memory is filled in PyTorch's order, whatever the strides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from retrograd.backend import backend_of
+from retrograd import core
+from retrograd.backend import backend_of, kernels
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import bump, check_writable, refresh
 from retrograd.ops.kinds import Array, Namespace
@@ -21,10 +23,12 @@ from retrograd.random import continuous, discrete, integers
 from retrograd.random.layout import fill_, in_fill_order
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.normal import normal_ as normal_array_
-from retrograd.random.state import Generator, generator_or_default
+from retrograd.random.state import Generator, default_generator, generator_or_default
 from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method
+
+_Method = TypeVar("_Method", bound=Callable[..., Tensor])
 
 
 def _declare(name: str, node_name: str, writer: str, aten: str | None = None) -> None:
@@ -103,6 +107,14 @@ def _same_geometry(array: Array) -> Array:
     return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
 
 
+def _shortened(
+    kernel: Callable[..., Array | None], method: str, **defaults: float
+) -> Callable[[_Method], _Method]:
+    """Gives a method the compiled way to a kernel that draws into an array; its numbers by name."""
+    names, numbers = tuple(defaults), tuple(defaults.values())
+    return core.shortcut("draw_into", kernel, default_generator, method, names, numbers)
+
+
 def _number(function: str, name: str, value: object) -> float:
     if isinstance(value, Tensor) and value._array.size == 1:
         return float(value._array.reshape(()))
@@ -134,6 +146,7 @@ def _bounds(
     "None) -> Tensor",
     "(self: Tensor, *, to: float, generator: Generator | None = None) -> Tensor",
 )
+@_shortened(kernels.draw_uniform, "uniform_", **{"from": 0.0, "to": 1.0})
 def uniform_(
     self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
 ) -> Tensor:
@@ -149,6 +162,7 @@ def uniform_(
 
 
 @tensor_method
+@_shortened(kernels.draw_normal, "normal_", mean=0.0, std=1.0)
 def normal_(
     self: Tensor,
     mean: Tensor | float = 0.0,
@@ -169,6 +183,7 @@ def normal_(
     "(self: Tensor, from_: int, to: int | None, /, *, generator: Generator | None = None) -> "
     "Tensor",
 )
+@core.shortcut("draw_whole", kernels.draw_integers, default_generator, "random_")
 def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """Overwrite with whole numbers: of the dtype's range, in [0, to), or in [from, to).
 
@@ -196,12 +211,13 @@ def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **na
     return _write(
         self,
         "random_",
-        lambda a: fill_(a, integers.randint(source, a.size, low, end, a.dtype)),
+        lambda a: integers.randint_(source, a, low, end),
         "_overwrite_random_to" if one else None,
     )
 
 
 @tensor_method
+@_shortened(kernels.draw_ones, "bernoulli_", p=0.5)
 def bernoulli_(
     self: Tensor, p: float | Tensor | None = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
@@ -224,6 +240,7 @@ def bernoulli_(
 
 
 @tensor_method
+@_shortened(kernels.draw_exponential, "exponential_", lambd=1.0)
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with exponential numbers of rate `lambd`."""
     rate = _number("exponential_", "lambd", lambd)
@@ -232,18 +249,18 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
 
 @tensor_method
+@_shortened(kernels.draw_geometric, "geometric_", p=math.nan)  # nan: no number, which must be given
 def geometric_(
     self: Tensor, p: float | Tensor | None, *, generator: Generator | None = None
 ) -> Tensor:
     """Overwrite with the numbers of trials until a success of probability `p`."""
     chance = _number("geometric_", "p", p)
     source = generator_or_default(generator, "geometric_")
-    return _write(
-        self, "geometric_", lambda a: fill_(a, discrete.geometric(source, a.size, chance, a.dtype))
-    )
+    return _write(self, "geometric_", lambda a: discrete.geometric_(source, a, chance))
 
 
 @tensor_method
+@_shortened(kernels.draw_cauchy, "cauchy_", median=0.0, sigma=1.0)
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -253,11 +270,12 @@ def cauchy_(
     return _write(
         self,
         "cauchy_",
-        lambda a: fill_(a, continuous.cauchy(source, a.size, centre, width, a.dtype)),
+        lambda a: continuous.cauchy_(source, a, centre, width),
     )
 
 
 @tensor_method
+@_shortened(kernels.draw_log_normal, "log_normal_", mean=1.0, std=2.0)
 def log_normal_(
     self: Tensor,
     mean: Tensor | float = 1.0,
@@ -271,5 +289,5 @@ def log_normal_(
     return _write(
         self,
         "log_normal_",
-        lambda a: fill_(a, continuous.log_normal(source, a.size, centre, width, a.dtype)),
+        lambda a: continuous.log_normal_(source, a, centre, width),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
+from retrograd import core, dtypes
 from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.ops.kinds import Array, Ints, Namespace
@@ -82,7 +82,8 @@ def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
         return deliver(name, array, out, dtype, requires_grad)
 
     create.__name__ = create.__qualname__ = name
-    return publish(create)
+    shorten = core.shortcut("draw_new", draw, default_generator, dtypes.DEFAULTS)
+    return publish(shorten(create))
 
 
 def _own(sample: Callable[..., Array], shape: tuple[int, ...], *args: object) -> Array:
@@ -129,7 +130,7 @@ def _like(
         return fresh(array, requires_grad)
 
     create.__name__ = create.__qualname__ = name
-    return publish(create)
+    return publish(core.shortcut("draw_like", draw, default_generator)(create))
 
 
 rand = _by_size(
@@ -203,7 +204,7 @@ def randint(
     plain = plain and generator is None and out is None
     if plain and 1 < len(args) < 4 and not (named or pin_memory or requires_grad or HOT["UNUSUAL"]):
         bounds = args[:-1] if len(args) == 3 else (0, args[0])
-        made = kernels.draw_integers(default_generator, args[-1], *bounds)
+        made = kernels.draw_integers(default_generator, args[-1], dtypes.int64.numpy, *bounds)
         if made is not None:
             return fresh(made)
     low, high, size = _interval("randint", args, named, "size")
@@ -234,7 +235,7 @@ def randint(
 )
 def randint_like(
     input: Tensor,
-    *args: object,
+    *args: Any,
     generator: Generator | None = None,
     dtype: dtypes.dtype | None = None,
     layout: layout | None = None,
@@ -245,6 +246,15 @@ def randint_like(
     **named: object,
 ) -> Tensor:
     """Whole numbers in [low, high) in the shape and dtype of a tensor."""
+    plain = layout is None and dtype is None and device is None
+    plain = plain and generator is None and memory_format is None
+    if plain and type(input) is Tensor and not (named or pin_memory or HOT["UNUSUAL"]):
+        bounds = args if len(args) == 2 else (0, *args)
+        array = input._array
+        if len(bounds) == 2 and _in_rows(array):
+            made = kernels.draw_integers(default_generator, array.shape, array.dtype, *bounds)
+            if made is not None:
+                return fresh(made, requires_grad)
     low, high, _ = _interval("randint_like", args, named, None)
     if TRANSFORMS.active and is_mapped():
         return batches().like(
@@ -256,9 +266,7 @@ def randint_like(
         input._array, input._array.dtype if kind is None else kind.numpy, memory_format
     )
     source = generator_or_default(generator, "randint_like")
-    backend_of(array).drawn(
-        lambda a: fill_(a, integers.randint(source, a.size, low, high, a.dtype)), array
-    )
+    backend_of(array).drawn(lambda a: integers.randint_(source, a, low, high), array)
     return fresh(array, requires_grad)
 
 

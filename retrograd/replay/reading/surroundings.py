@@ -93,7 +93,7 @@ class Surroundings:
         add(
             Access.ATTRIBUTE,
             Test.SAME,
-            constant(dtypes._defaults),
+            constant(dtypes.DEFAULTS),
             "float",
             kind,
             "the default dtype",
