@@ -20,6 +20,7 @@ from retrograd.replay.constants import with_constants
 from retrograd.replay.copies import without_copies
 from retrograd.replay.execute import function_of
 from retrograd.replay.fusing import Fusing
+from retrograd.replay.products import with_joined_sums, with_matrices_in_line
 from retrograd.replay.program import Instruction, Program, Slot
 
 
@@ -197,6 +198,7 @@ class MachineExecutor:
 
     def __init__(self, program: Program) -> None:
         program = with_constants(without_copies(program))
+        program = with_matrices_in_line(with_joined_sums(program))
         self.groups = groups = Fusing(program).groups
         visible = {s.buffer.index for s in program.outputs}
         visible |= {b.index for b in program.buffers if b.kind != "own"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any
 
@@ -94,6 +94,17 @@ def spread(slot: Slot, shape: tuple[int, ...]) -> Strides:
         raise Unsupported("shapes do not broadcast")
     own = [0 if n == 1 else s for n, s in zip(slot.shape, slot.strides, strict=True)]
     return (0,) * lead + tuple(own)
+
+
+def squeezed(slot: Slot, shape: tuple[int, ...]) -> Slot:
+    """A slot without the dimensions that are 1 in what it is broadcast to: chains have none."""
+    if 1 not in shape and len(slot.shape) <= len(shape):
+        return slot
+    strides = spread(slot, shape)
+    lead = len(shape) - len(slot.shape)
+    kept = [d for d in range(lead, len(shape)) if shape[d] != 1]
+    sizes = tuple([slot.shape[d - lead] for d in kept])
+    return replace(slot, shape=sizes, strides=tuple([strides[d] for d in kept]))
 
 
 @dataclass(slots=True, eq=False)

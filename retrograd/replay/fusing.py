@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -28,8 +29,10 @@ from retrograd.replay.chains import (
     machine,
     region_of,
     slots_in,
+    squeezed,
 )
 from retrograd.replay.expressions import Expression, Operand, Untraceable, Value, trace
+from retrograd.replay.products import SMALL, factors
 from retrograd.replay.program import Instruction, Program, Slot
 from retrograd.replay.unfolding import unfolded
 
@@ -48,7 +51,7 @@ _FUNCTIONS = set(
 _SUMS = {"_sum_all", "sum", "xp.sum_all", "xp.sum", "array.sum", "xp.sum_to", "sum_to_size"}
 _SUMS |= {"_mean_all", "mean"}
 _EXTREMES = {"xp.max": 1, "array.max": 1, "amax": 1, "xp.min": 2, "array.min": 2, "amin": 2}
-_PRODUCTS = {"mm", "bmm", "xp.matmul2d", "xp.matmul", "array.__matmul__", "mv"}
+_PRODUCTS = {"mm", "bmm", "xp.matmul2d", "xp.matmul", "array.__matmul__", "mv", "addmm"}
 
 
 @cache
@@ -100,6 +103,9 @@ class Fusing:
         targets = [s for s in (*instruction.results, instruction.target) if s is not None]
         if len(targets) != len(expression.results):
             raise Unsupported("several results")
+        shape = targets[0].shape
+        inputs = [squeezed(slot, shape) for slot in inputs]
+        targets = [squeezed(slot, shape) for slot in targets]
         found = [v.dtype for v in expression.values] + [s.dtype for s in targets]
         numbers = {REALS.index(dtype) for dtype in found if dtype in REALS}
         for number in sorted(numbers):
@@ -196,7 +202,8 @@ class Fusing:
             return False
         slot, result = source[0], target[0]
         axes = _summed_axes(instruction, slot, result)
-        kept = [a for a, n in enumerate(slot.shape) if n != 1 and a not in axes]
+        dims = [a for a, n in enumerate(slot.shape) if n != 1]
+        kept = [a for a in dims if a not in axes]
         left = [(n, s) for n, s in zip(result.shape, result.strides, strict=True) if n != 1]
         region, size = region_of(result), result.dtype.itemsize
         if (
@@ -207,11 +214,14 @@ class Fusing:
             or any(s < size for _, s in left)
         ):
             return False
-        places = dict(zip(kept, left, strict=True))
-        strides = tuple(
-            [places[a][1] // size if a in places else 0 for a in range(len(slot.shape))]
-        )
         count = math.prod(slot.shape[a] for a in axes)
+        slot = squeezed(slot, slot.shape)
+        if count == 1:
+            seen = replace(result, shape=slot.shape, strides=tuple([s for _, s in left]))
+            op, operands = ("array.copy", (slot,)) if kind else ("xp.add", (slot, 0.0))  # -0.0: 0.0
+            return self._elementwise(Instruction(op, operands, {}, (seen,)))
+        places = dict(zip(kept, left, strict=True))
+        strides = tuple([places[a][1] // size if a in places else 0 for a in dims])
         mean = "mean" in instruction.op
         if (mean or kind) and not count:
             return False
@@ -232,7 +242,15 @@ class Fusing:
         if instruction.op not in _PRODUCTS or instruction.target is not None:
             return False
         a, b = instruction.operands[:2]
+        bias: Slot | None = None
         out = instruction.results[0]
+        if instruction.op == "addmm":
+            first, a, b = instruction.operands
+            if factors(instruction) is None or not isinstance(first, Slot) or out is None:
+                return False
+            if first.dtype != out.dtype:
+                return False
+            bias = first
         if not isinstance(a, Slot) or not isinstance(b, Slot) or out is None:
             return False
         if a.dtype not in REALS or b.dtype != a.dtype or out.dtype != a.dtype:
@@ -251,19 +269,21 @@ class Fusing:
             _matrix(b, (batch, inner, columns), item, column=vector),
             _matrix(out, (batch, rows, columns), item, column=vector),
         ]
+        added = None if bias is None else _matrix(bias, (batch, rows, columns), item)
         if rows * columns * inner > _LARGE_PRODUCT and "xp.matmul" in COMPILED and not vector:
             if is_dense(out) and len(a.shape) == len(b.shape):
                 self.groups.append(_calling(Instruction("xp.matmul", (a, b), {}, (out,))))
                 return True
-        if rows * columns * inner > 4096 and not (
+        if rows * columns * inner > SMALL and not (
             has_products()
             and _blas(matrices[0], rows, inner)
             and _blas(matrices[1], inner, columns)
             and _blas(matrices[2], rows, columns, result=True)
         ):
             return False
-        made = (REALS.index(a.dtype), batch, rows, columns, inner, *matrices, False)
-        group = Group([(region_of(a), None), (region_of(b), None)], [(region_of(out), None)])
+        made = (REALS.index(a.dtype), batch, rows, columns, inner, *matrices, added)
+        group = Group(writes=[(region_of(out), None)])
+        group.reads += [(region_of(slot), None) for slot in (a, b, bias) if slot is not None]
         group.made = (1, made)
         if group.conflicts(group.reads, []):
             return False

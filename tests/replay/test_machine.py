@@ -468,8 +468,8 @@ def test_bad_programs_are_refused():
         with pytest.raises(ValueError):
             make([(0, 24, None)], views, [0], [0], [(0, chain)])
     for product in (
-        (1, 1, 2, 2, 1, (0, 0, 0, 1, 1), (0, 0, 0, 1, 1), (0, 0, 0, 2, 1), False),
-        (1, 1, 100, 100, 100, (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), False),
+        (1, 1, 2, 2, 1, (0, 0, 0, 1, 1), (0, 0, 0, 1, 1), (0, 0, 0, 2, 1), None),
+        (1, 1, 100, 100, 100, (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 0, 0, 0, 0), None),
     ):
         with pytest.raises(ValueError):
             make([(0, 24, None)], views, [0], [0], [(1, product)])

@@ -64,7 +64,7 @@ typedef struct {
     uint16_t operation, to, a, b, c;
     uint8_t step_a, step_b, step_c; /* 0: the register has the same value in all lanes */
     uint8_t direct; /* the register may be the memory itself: of a place in line that the chain does not write, or of the
-                       place in line that the next operation stores to */
+                       place in line that the next operation stores to; 2: behind its elements is room for a vector */
 } Step;
 
 typedef struct {
@@ -87,11 +87,11 @@ typedef struct {
     ptrdiff_t of_batch, of_row, of_column;
 } Matrix;
 
-/* result = scale * a @ b (+ result), for each of a batch. */
+/* result = a @ b (+ bias), for each of a batch; only small ones have a bias. */
 typedef struct {
     ptrdiff_t batch, rows, columns, inner;
-    Matrix a, b, result;
-    int adds;
+    Matrix a, b, result, bias;
+    int biased;
 } Product;
 
 typedef void (*RunPart)(const Chain *chain, char *const *bases, void *registers, double *totals, ptrdiff_t start,

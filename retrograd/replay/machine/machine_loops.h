@@ -11,8 +11,8 @@ INLINE void
 NAMED(find)(const Chain *chain, ptrdiff_t start, ptrdiff_t *index)
 {
     for (int dim = chain->dims - 1; dim >= 0; dim--) {
-        index[dim] = start % chain->shape[dim];
-        start /= chain->shape[dim];
+        index[dim] = start == 0 ? 0 : start % chain->shape[dim]; /* most chains are one block: divisions take longer than these */
+        start = start == 0 ? 0 : start / chain->shape[dim];
     }
 }
 
@@ -97,12 +97,32 @@ NAMED(write)(char *to, REAL value, int kind)
     }
 }
 
+/* Between a register, which has room for whole vectors, and an array in line, which may not. */
+INLINE void
+NAMED(copy_line)(REAL *to, const REAL *from, ptrdiff_t count, int pads)
+{
+    ptrdiff_t at = 0;
+    for (; at + LANES <= count; at += LANES) {
+        NAMED(store)(to + at, NAMED(load)(from + at));
+    }
+    if (at < count && pads) {
+        NAMED(store)(to + at, NAMED(load_some)(from + at, count - at, 0));
+    }
+    else if (at < count) {
+        NAMED(store_some)(to + at, NAMED(load)(from + at), count - at);
+    }
+}
+
 static void
 NAMED(load_block)(const Chain *chain, const Place *place, const char *base, ptrdiff_t start, ptrdiff_t count, REAL *to)
 {
     const ptrdiff_t step = place->strides[chain->dims - 1];
     const int kind = place->kind;
     base += place->offset;
+    if (place->walk == IN_LINE) {
+        NAMED(copy_line)(to, (const REAL *)base + start, count, 1);
+        return;
+    }
     FOR_STRETCHES(chain, start, count, place->strides, {
         const char *from = base + where;
         if (kind != AS_REAL) {
@@ -130,6 +150,10 @@ NAMED(store_block)(const Chain *chain, const Place *place, char *base, ptrdiff_t
     const ptrdiff_t step = place->strides[chain->dims - 1];
     const int kind = place->kind;
     base += place->offset;
+    if (place->walk == IN_LINE && each == 1) {
+        NAMED(copy_line)((REAL *)base + start, from, count, 0);
+        return;
+    }
     FOR_STRETCHES(chain, start, count, place->strides, {
         char *to = base + where;
         if (kind == AS_REAL && step == sizeof(REAL) && each == 1) {
@@ -424,7 +448,7 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
         if (step->operation == LOAD) {
             const Place *place = chain->place + step->a;
             char *base = bases[place->buffer];
-            if (step->direct && whole) {
+            if (step->direct > !whole) {
                 registers[step->to] = (REAL *)(base + place->offset) + start;
             }
             else {
@@ -439,7 +463,7 @@ NAMED(run_block)(const Chain *chain, char *const *bases, REAL **registers, REAL 
         else if (step->operation == SUM) {
             NAMED(add_up)(chain, chain->sum + step->b, registers[step->a], step->step_a, start, count, totals);
         }
-        else if (step->direct && whole) {
+        else if (step->direct > !whole) {
             const Place *place = chain->place + step[1].b;
             REAL *there = (REAL *)(bases[place->buffer] + place->offset) + start;
             REAL *to = chain->streams ? NAMED(register_of)(chain, memory, step->to) : there;
@@ -496,60 +520,140 @@ NAMED(end_sums)(const Chain *chain, char *const *bases, const double *totals, pt
 
 /* ---- small products ------------------------------------------------------------------------------------------- */
 
-/* Rows of `b` and of the result lie in line. */
+/* What the sum of a row begins with, from a column on; `some` of a vector. */
+INLINE V
+NAMED(begin_row)(const Product *p, const REAL *bias, ptrdiff_t column, ptrdiff_t some)
+{
+    if (bias == NULL) {
+        return NAMED(all)(0);
+    }
+    if (p->bias.of_column == 0) {
+        return NAMED(all)(*bias);
+    }
+    return some < LANES ? NAMED(load_some)(bias + column, some, 0) : NAMED(load)(bias + column);
+}
+
+/* Rows of `b`, of the result and of the bias lie in line. */
 INLINE void
-NAMED(product_by_rows)(const Product *p, const REAL *a, const REAL *b, REAL *out)
+NAMED(product_by_rows)(const Product *p, const REAL *a, const REAL *b, const REAL *bias, REAL *out)
 {
     for (ptrdiff_t row = 0; row < p->rows; row++, a += p->a.of_row, out += p->result.of_row) {
         for (ptrdiff_t column = 0; column < p->columns; column += LANES) {
             const ptrdiff_t rest = p->columns - column;
-            V sum = {0};
+            V sum = NAMED(begin_row)(p, bias, column, rest);
             if (rest >= LANES) {
                 for (ptrdiff_t k = 0; k < p->inner; k++) {
                     sum += a[k * p->a.of_column] * NAMED(load)(b + k * p->b.of_row + column);
                 }
-                NAMED(store)(out + column, p->adds ? NAMED(load)(out + column) + sum : sum);
+                NAMED(store)(out + column, sum);
                 continue;
             }
             for (ptrdiff_t k = 0; k < p->inner; k++) {
                 sum += a[k * p->a.of_column] * NAMED(load_some)(b + k * p->b.of_row + column, rest, 0);
             }
-            sum = p->adds ? NAMED(load_some)(out + column, rest, 0) + sum : sum;
             NAMED(store_some)(out + column, sum, rest);
+        }
+        bias += bias == NULL ? 0 : p->bias.of_row;
+    }
+}
+
+/* The other way round: the columns of `a`, of the result and of the bias lie in line. */
+INLINE void
+NAMED(product_by_columns)(const Product *p, const REAL *a, const REAL *b, const REAL *bias, REAL *out)
+{
+    Product turned = *p;
+    turned.rows = p->columns;
+    turned.columns = p->rows;
+    turned.a.of_row = p->b.of_column;
+    turned.a.of_column = p->b.of_row;
+    turned.b.of_row = p->a.of_column;
+    turned.result.of_row = p->result.of_column;
+    turned.bias.of_row = p->bias.of_column;
+    turned.bias.of_column = p->bias.of_row;
+    NAMED(product_by_rows)(&turned, b, a, bias, out);
+}
+
+/* Rows of `a` and columns of `b` lie in line. */
+INLINE void
+NAMED(product_by_dots)(const Product *p, const REAL *a, const REAL *b, const REAL *bias, REAL *out)
+{
+    for (ptrdiff_t row = 0; row < p->rows; row++) {
+        for (ptrdiff_t column = 0; column < p->columns; column++) {
+            const REAL *x = a + row * p->a.of_row, *y = b + column * p->b.of_column;
+            V sum = {0};
+            ptrdiff_t k = 0;
+            for (; k + LANES <= p->inner; k += LANES) {
+                sum += NAMED(load)(x + k) * NAMED(load)(y + k);
+            }
+            if (k < p->inner) {
+                sum += NAMED(load_some)(x + k, p->inner - k, 0) * NAMED(load_some)(y + k, p->inner - k, 0);
+            }
+            const REAL begin = bias == NULL ? 0 : bias[row * p->bias.of_row + column * p->bias.of_column];
+            out[row * p->result.of_row + column * p->result.of_column] = begin + (REAL)NAMED(sum_lanes)(sum);
         }
     }
 }
 
 INLINE void
-NAMED(product_by_elements)(const Product *p, const REAL *a, const REAL *b, REAL *out)
+NAMED(product_by_elements)(const Product *p, const REAL *a, const REAL *b, const REAL *bias, REAL *out)
 {
     for (ptrdiff_t row = 0; row < p->rows; row++) {
         for (ptrdiff_t column = 0; column < p->columns; column++) {
             const REAL *x = a + row * p->a.of_row, *y = b + column * p->b.of_column;
-            REAL sum = 0;
+            REAL sum = bias == NULL ? 0 : bias[row * p->bias.of_row + column * p->bias.of_column];
             for (ptrdiff_t k = 0; k < p->inner; k++) {
                 sum += x[k * p->a.of_column] * y[k * p->b.of_row];
             }
-            REAL *to = out + row * p->result.of_row + column * p->result.of_column;
-            *to = p->adds ? *to + sum : sum;
+            out[row * p->result.of_row + column * p->result.of_column] = sum;
         }
     }
+}
+
+#define PACKED 512 /* elements of a second matrix that are put in line first */
+
+/* The second matrix is put in line first, for several rows. */
+INLINE void
+NAMED(product_by_packing)(const Product *p, const REAL *a, const REAL *b, const REAL *bias, REAL *out)
+{
+    REAL packed[PACKED];
+    Product rows = *p;
+    for (ptrdiff_t k = 0; k < p->inner; k++) {
+        for (ptrdiff_t column = 0; column < p->columns; column++) {
+            packed[k * p->columns + column] = b[k * p->b.of_row + column * p->b.of_column];
+        }
+    }
+    rows.b.of_row = p->columns;
+    rows.b.of_column = 1;
+    NAMED(product_by_rows)(&rows, a, packed, bias, out);
 }
 
 static void
 NAMED(small_product)(const Product *p, char *const *bases)
 {
     const REAL *a = (const REAL *)(bases[p->a.buffer] + p->a.offset), *b = (const REAL *)(bases[p->b.buffer] + p->b.offset);
+    const REAL *bias = p->biased ? (const REAL *)(bases[p->bias.buffer] + p->bias.offset) : NULL;
     REAL *out = (REAL *)(bases[p->result.buffer] + p->result.offset);
+    const int wide = p->result.of_column == 1 && p->columns > 2 && (!p->biased || p->bias.of_column == 1 || p->bias.of_column == 0);
+    const int tall = p->result.of_row == 1 && p->rows > 2 && (!p->biased || p->bias.of_row == 1 || p->bias.of_row == 0);
     for (ptrdiff_t item = 0; item < p->batch; item++) {
-        if (p->b.of_column == 1 && p->result.of_column == 1 && p->columns > 2) {
-            NAMED(product_by_rows)(p, a, b, out);
+        if (wide && p->b.of_column == 1) {
+            NAMED(product_by_rows)(p, a, b, bias, out);
+        }
+        else if (tall && p->a.of_row == 1) {
+            NAMED(product_by_columns)(p, a, b, bias, out);
+        }
+        else if (p->a.of_column == 1 && p->b.of_row == 1 && p->inner >= LANES) {
+            NAMED(product_by_dots)(p, a, b, bias, out);
+        }
+        else if (wide && p->rows > 3 && p->inner * p->columns <= PACKED) {
+            NAMED(product_by_packing)(p, a, b, bias, out);
         }
         else {
-            NAMED(product_by_elements)(p, a, b, out);
+            NAMED(product_by_elements)(p, a, b, bias, out);
         }
         a += p->a.of_batch;
         b += p->b.of_batch;
+        bias += bias == NULL ? 0 : p->bias.of_batch;
         out += p->result.of_batch;
     }
 }

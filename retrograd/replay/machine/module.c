@@ -118,7 +118,7 @@ read_buffers(Machine *self, PyObject *list)
             buffer->leaves = value == Py_True;
         }
     }
-    npy_intp size = arena + ALIGNMENT;
+    npy_intp size = arena + 2 * ALIGNMENT; /* to begin at a multiple, and to end at one: see `directness` */
     self->arena = PyArray_ZEROS(1, &size, NPY_UINT8, 0);
     if (self->arena == NULL) {
         return 0;
@@ -336,8 +336,17 @@ is_stored(const Chain *chain, int buffer)
     return 0;
 }
 
+/* How a place in line serves as a register: parts of the arena end at multiples of the longest vector, and nobody reads
+ * what is behind their elements. */
+static uint8_t
+directness(const Machine *self, const Chain *chain, const Place *place, ptrdiff_t item)
+{
+    const Buffer *buffer = self->buffer + place->buffer;
+    return place->walk != IN_LINE ? 0 : buffer->kind == FROM_ARENA && place->offset + chain->size * item == buffer->size ? 2 : 1;
+}
+
 static int
-read_steps(Chain *chain, PyObject *list)
+read_steps(const Machine *self, Chain *chain, PyObject *list, ptrdiff_t item)
 {
     char written[MOST_REGISTERS] = {0};
     for (int at = 0; at < chain->steps; at++) {
@@ -352,11 +361,12 @@ read_steps(Chain *chain, PyObject *list)
     for (Step *step = chain->step + chain->uniform_steps; step < end; step++) {
         const Step *next = step + 1;
         if (step->operation == LOAD) {
-            step->direct = chain->place[step->a].walk == IN_LINE && !is_stored(chain, chain->place[step->a].buffer);
+            const Place *place = chain->place + step->a;
+            step->direct = is_stored(chain, place->buffer) ? 0 : directness(self, chain, place, item);
         }
         else {
-            step->direct = step->operation < PRIMITIVES && next < end && next->operation == STORE
-                           && next->a == step->to && chain->place[next->b].walk == IN_LINE;
+            const int stored = step->operation < PRIMITIVES && next < end && next->operation == STORE && next->a == step->to;
+            step->direct = stored ? directness(self, chain, chain->place + next->b, item) : 0;
         }
     }
     return 1;
@@ -415,7 +425,7 @@ read_chain(const Machine *self, PyObject *tuple, Instruction *made)
     if (chain->parts < 1 || chain->totals > MOST_PART_TOTALS / chain->parts) {
         chain->parts = 1;
     }
-    return !PyErr_Occurred() && read_steps(chain, steps);
+    return !PyErr_Occurred() && read_steps(self, chain, steps, made->number ? sizeof(double) : sizeof(float));
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -450,25 +460,27 @@ read_matrix(const Machine *self, PyObject *tuple, Matrix *matrix, ptrdiff_t batc
 
 #define SMALL_PRODUCT 4096
 
-/* (number, batch, rows, columns, inner, a, b, result, adds) */
+/* (number, batch, rows, columns, inner, a, b, result, bias or None) */
 static int
 read_product(const Machine *self, PyObject *tuple, Instruction *made)
 {
-    PyObject *a, *b, *result;
+    PyObject *a, *b, *result, *bias;
     Product *p = &made->product;
-    if (!PyArg_ParseTuple(tuple, "innnnO!O!O!p", &made->number, &p->batch, &p->rows, &p->columns, &p->inner,
-                          &PyTuple_Type, &a, &PyTuple_Type, &b, &PyTuple_Type, &result, &p->adds)) {
+    if (!PyArg_ParseTuple(tuple, "innnnO!O!O!O", &made->number, &p->batch, &p->rows, &p->columns, &p->inner,
+                          &PyTuple_Type, &a, &PyTuple_Type, &b, &PyTuple_Type, &result, &bias)) {
         return 0;
     }
+    p->biased = bias != Py_None;
     if (made->number < 0 || made->number > 1 || p->batch < 0 || p->rows < 0 || p->columns < 0 || p->inner < 0
         || !read_matrix(self, a, &p->a, p->batch, p->rows, p->inner, made->number)
         || !read_matrix(self, b, &p->b, p->batch, p->inner, p->columns, made->number)
-        || !read_matrix(self, result, &p->result, p->batch, p->rows, p->columns, made->number)) {
+        || !read_matrix(self, result, &p->result, p->batch, p->rows, p->columns, made->number)
+        || (p->biased && (!PyTuple_Check(bias) || !read_matrix(self, bias, &p->bias, p->batch, p->rows, p->columns, made->number)))) {
         return fail("a product has bad numbers");
     }
     made->small = (double)p->rows * (double)p->columns * (double)p->inner <= SMALL_PRODUCT;
     if (!made->small
-        && (!has_blas() || !is_plain(&p->a, p->rows, p->inner, 0) || !is_plain(&p->b, p->inner, p->columns, 0)
+        && (p->biased || !has_blas() || !is_plain(&p->a, p->rows, p->inner, 0) || !is_plain(&p->b, p->inner, p->columns, 0)
             || !is_plain(&p->result, p->rows, p->columns, 1))) {
         return fail("a product is not one that BLAS does");
     }

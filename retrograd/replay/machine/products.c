@@ -47,7 +47,7 @@ form_of(const Matrix *matrix, ptrdiff_t rows, ptrdiff_t columns)
     ((GEMM(integer, real))found.function[sizeof(real) == sizeof(double)])(                                           \
         ROW_MAJOR, of_a.way, of_b.way, (integer)(product)->rows, (integer)(product)->columns,                        \
         (integer)(product)->inner, (real)1, (const real *)(a), (integer)of_a.distance, (const real *)(b),            \
-        (integer)of_b.distance, (real)((product)->adds ? 1 : 0), (real *)(out), (integer)of_result.distance)
+        (integer)of_b.distance, (real)0, (real *)(out), (integer)of_result.distance)
 
 static void
 run_with(Blas found, const Product *product, int number, char *const *bases)
