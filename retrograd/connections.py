@@ -40,6 +40,7 @@ CONNECTIONS = {
     "settings.replayed": "replay:replay",
     "serialization.loading.load_safetensors": "interchange:load_safetensors",
     "tensors.pickling.pickled_sparse": "sparse.pickling:pickled",
+    "tensors.representation.rich_text": "graph.rich:tensor_html",
     "tensors.representation.sparse_text": "sparse.printing:text_of",
     "transforms.forward_rules.grad": "autograd.api:grad",
 }

@@ -109,6 +109,14 @@ class Report:
         """Where to read on."""
         return f"python -m retrograd explain {self.code}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from html import escape
+
+        from retrograd.diagnostics.render import render
+
+        return f"<pre>{escape(render(self))}</pre>"
+
     @property
     def primary(self) -> Span | None:
         """The span that the report points at first."""

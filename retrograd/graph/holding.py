@@ -65,6 +65,11 @@ class Holders(list[Holder]):
         lines = [str(holder) for holder in self] or ["nothing that can be found"]
         return "\n".join([*lines, *([self.unseen] if self.unseen else [])])
 
+    def _repr_html_(self) -> str:
+        from retrograd.graph.rich import table
+
+        return table(("held by", "kind"), [(str(holder), holder.kind) for holder in self])
+
     def to_json(self) -> list[dict[str, object]]:
         """For programs."""
         return [holder.to_json() for holder in self]

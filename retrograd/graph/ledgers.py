@@ -102,6 +102,11 @@ class Ledger:
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        from retrograd.graph.rich import ledger_html
+
+        return ledger_html(self)
+
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
         return {

@@ -159,6 +159,12 @@ class Recording:
     cuts: list[tuple[int, int]] = field(default_factory=list)  # detached node, node that used it
     notes: list[str] = field(default_factory=list)  # what is not visible in all of it
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page."""
+        from retrograd.graph.rich import page_html
+
+        return page_html(self)
+
 
 # ---------------------------------------------------------------------------------------------
 # The file. Strings, places and keys are written once, because a graph repeats itself.

@@ -68,6 +68,11 @@ class State:
             parts.append(f"{self.freed} freed" + (f" by {calls}" if calls else ""))
         return ", ".join([*parts, *self.unseen])
 
+    def _repr_html_(self) -> str:
+        from retrograd.graph.rich import state_html
+
+        return state_html(self)
+
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
         return asdict(self)
@@ -150,6 +155,11 @@ class History:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.events))
+
+    def _repr_html_(self) -> str:
+        from retrograd.graph.rich import history_html
+
+        return history_html(self)
 
     def to_json(self) -> list[dict[str, Any]]:
         """The same as plain data."""

@@ -82,6 +82,11 @@ class Watch:
         assert peak is not None
         return "\n".join([*lines, f"the most at call {peak.number}:", str(peak.ledger)])
 
+    def _repr_html_(self) -> str:
+        from retrograd.graph.rich import watch_html
+
+        return watch_html(self)
+
     def to_json(self) -> list[dict[str, Any]]:
         """The steps as plain data."""
         return [

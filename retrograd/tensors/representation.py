@@ -62,6 +62,17 @@ def __repr__(self: Tensor, *, tensor_contents: object = None) -> str:
     return text_of(self, "tensor(" if plain else f"{kind.__name__}(")
 
 
+@above
+def rich_text(tensor: Tensor) -> str:
+    """What a notebook shows of a tensor, as HTML."""
+    raise NotImplementedError
+
+
+@tensor_method
+def _repr_html_(self: Tensor) -> str:
+    return rich_text(self)
+
+
 @tensor_method
 def __str__(self: Tensor) -> str:
     return repr(self)
