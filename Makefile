@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -111,6 +111,11 @@ page-test: page/node_modules/installed $(VENV)/installed
 	@cmp build/page/page.html retrograd/graph/asset/page.html || { echo "page/ and the asset differ: run make page"; exit 1; }
 	$(BIN)/python -m tests.graph.recordings build/page/pages
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) SHOTS=$(abspath build/page/shots) npm test --silent
+
+# The pictures of the page in the documentation.
+page-pictures: page/node_modules/installed $(VENV)/installed
+	$(BIN)/python -m tests.graph.recordings build/page/pages
+	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) node test/pictures.mjs $(abspath docs/graph)
 
 page/node_modules/installed: page/package.json page/package-lock.json
 	@command -v npm >/dev/null || { echo "the page is built with Node 20 or newer and npm: none was found"; exit 1; }

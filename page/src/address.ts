@@ -41,7 +41,7 @@ export function writeAddress(panes: Pane[]): string {
 }
 
 function read(text: string): View | null {
-  const [recording, subject = "all", time = "", selected = "", opened] = decodeURIComponent(text).split(",");
+  const [recording, subject = "all", time = "", selected = "", opened] = text.replaceAll("%2C", ",").replaceAll("%40", "@").split(",");
   if (!/^\d+$/.test(recording)) return null;
   const open = opened === undefined ? null : opened === "*" ? "all" : unpackRuns(opened);
   return { recording: Number(recording), subject, time: time === "" ? NaN : Number(time), selected: selected || null, open };

@@ -26,6 +26,7 @@ export class App implements Host {
   private linked = true;
   private linking = false;
   private arranging = false; // panes are being filled: nothing is told to the other parts
+  private refreshing = false;
   private written = 0;
 
   constructor(recordings: Packed[]) {
@@ -51,8 +52,19 @@ export class App implements Host {
     if (this.arranging) return;
     if (what === "time") this.link(pane);
     this.timelineOf(pane).update();
-    if (pane === this.active || this.panes.length === 2) this.panel.update();
+    if (pane === this.active || this.panes.length === 2) this.refresh(what === "time");
     this.remember();
+  }
+
+  /** While one slides, the panel follows once for each picture that the screen shows. */
+  private refresh(later: boolean) {
+    if (!later) return this.panel.update();
+    if (this.refreshing) return;
+    this.refreshing = true;
+    requestAnimationFrame(() => {
+      this.refreshing = false;
+      if (!this.arranging) this.panel.update();
+    });
   }
 
   activate(pane: Pane) {

@@ -4,7 +4,7 @@ import { chip, facts, list, nodeLink, section, table, timeLink } from "./html";
 import type { Pane } from "./pane";
 import type { Call, GraphNode } from "./recording";
 import type { Item } from "./scene";
-import { source, type Spot } from "./source";
+import { isMain, source, type Spot } from "./source";
 import { countStates, hasValues, LOOKS, State, stateAt } from "./state";
 
 function crumbs(pane: Pane, group: number): string {
@@ -95,7 +95,7 @@ export function nodeDetails(pane: Pane, node: GraphNode): string {
   const { time } = pane;
   const state = stateAt(node, time);
   const failed = failureAt(pane, node);
-  const called = node.places.slice(1).map((place) => `line ${place.line}`).join(", ");
+  const called = node.places.slice(1).map(({ file, line }) => (isMain(pane.graph, file) ? `line ${line}` : `${escape(pane.graph.recording.files[file].name)}:${line}`)).join(", ");
   return [
     crumbs(pane, node.group),
     `<h2>${escape(node.leaf ? node.label || "leaf" : node.name)} ${chip(state)}</h2>`,

@@ -166,6 +166,11 @@ export class Graph {
     return this.recording.calls.find((call) => call.number === number);
   }
 
+  /** "backward 2 of loss_b" */
+  nameOf(call: Call): string {
+    return `${call.kind} ${call.number}${call.of ? ` of ${call.of}` : ""}`;
+  }
+
   failedBy(time: number): Call | undefined {
     return this.recording.calls.find((call) => call.failure && time >= call.end);
   }

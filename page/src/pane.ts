@@ -90,11 +90,11 @@ export class Pane {
     this.scene = new Scene(graph, this.subject);
     this.extent = new Extent(graph, this.subject);
     [this.selected, this.hover, this.filter, this.line, this.marked] = [null, null, null, null, null];
-    const failure = graph.recording.calls.find((call) => call.failure)?.failure;
+    const failing = graph.recording.calls.find((call) => call.failure);
     const { from, to } = this.subject;
     const peaks = this.extent.memory.filter(([time, value]) => time >= from && time <= to && value >= this.extent.peak * 0.98);
-    this.time = failure && this.subject.to === graph.recording.end ? this.subject.to : (peaks.pop()?.[0] ?? this.subject.to);
-    this.unfoldFirst(failure?.node ?? -1);
+    this.time = failing && failing.end > from && failing.end <= to ? failing.end : (peaks.pop()?.[0] ?? to);
+    this.unfoldFirst(failing?.failure?.node ?? -1);
     this.element.setAttribute("aria-label", `Graph of ${graph.recording.title}, ${this.subject.title}. Arrow keys walk along edges, Enter opens or folds a group, slash searches, question mark tells all keys.`);
     drawLegend(this);
   }
@@ -297,7 +297,7 @@ export class Pane {
     const call = this.graph.recording.calls.find((c) => c.failure);
     const node = call?.failure?.node ?? -1;
     if (!call || node < 0) return;
-    this.setTime(this.graph.recording.end);
+    this.setTime(call.end);
     if (this.extent.operations.length > SMALL) this.scene.open.clear();
     this.scene.reveal(this.graph.node(node).group);
     await this.relayout();

@@ -234,7 +234,7 @@ export function unpack(packed: Packed): Recording {
     end: Math.max(1, packed.end),
     files: packed.files.map(([name, text]) => ({ name, lines: text.split("\n") })),
     nodes,
-    groups: packed.groups.map(([name, kind, parent, type]) => ({ name, kind, parent, type })),
+    groups: packed.groups.map(([name, kind, parent, type]) => ({ name, kind, parent, type: type === name ? "" : type })),
     storages: packed.storages,
     calls: packed.calls.map(unpackCall),
     events: packed.events.map((event) => ({ ...event, place: placeOf(event.place) })),

@@ -17,6 +17,12 @@ function byLine(spots: Spot[]): Map<number, Spot[]> {
   return new Map([...lines].sort((a, b) => a[0] - b[0]));
 }
 
+/** The file that the recording is named after: its name need not be said again. */
+export function isMain(graph: Graph, file: number): boolean {
+  const { files, title } = graph.recording;
+  return files.length === 1 || files[file]?.name.split(/[\\/]/).pop() === title;
+}
+
 function oneFile(graph: Graph, file: number, spots: Spot[]): string {
   const lines = byLine(spots);
   const text = (line: number) => graph.line({ file, line });
@@ -31,7 +37,7 @@ function oneFile(graph: Graph, file: number, spots: Spot[]): string {
     for (const spot of here) out += `<div><i></i>${lead}<em class="${spot.kind}">${MARK[spot.kind]} ${escape(spot.words)}</em></div>`;
     last = line;
   }
-  const name = graph.recording.files.length > 1 ? `<div class="file">${escape(graph.recording.files[file]?.name ?? "")}</div>` : "";
+  const name = isMain(graph, file) ? "" : `<div class="file">${escape(graph.recording.files[file]?.name ?? "")}</div>`;
   return `${name}<div class="source" tabindex="0" role="group" aria-label="Source">${out}</div>`;
 }
 

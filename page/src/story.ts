@@ -76,7 +76,7 @@ function linesStory(pane: Pane): string {
 
 function callsStory(graph: Graph): string {
   const rows = graph.recording.calls.map((call) => [
-    timeLink(call.end, `${call.failure ? "✕ " : ""}${call.number} of ${call.of}`),
+    timeLink(call.end, `${call.failure ? "✕ " : ""}${call.number}${call.of ? ` of ${call.of}` : ""}`),
     call.place ? String(call.place.line) : "?",
     call.retain ? escape(call.how.replace(/^retain_graph=/, "") || "yes") : "no",
     number(call.walked),

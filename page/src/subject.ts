@@ -32,8 +32,7 @@ function ofCall(graph: Graph, number: number): Subject | null {
   const call = graph.call(number);
   if (!call) return null;
   const nodes = graph.reach(call.roots);
-  const title = `${call.kind} ${call.number} of ${call.of}`;
-  return { key: `c${number}`, title, nodes, from: 0, to: graph.recording.end };
+  return { key: `c${number}`, title: graph.nameOf(call), nodes, from: 0, to: graph.recording.end };
 }
 
 export function subjects(graph: Graph): Subject[] {

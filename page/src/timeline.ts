@@ -2,7 +2,7 @@
 import { bytes, number } from "./format";
 import { sharpen, type Pane } from "./pane";
 import { CanvasPen, type Pen } from "./pen";
-import type { Call } from "./recording";
+import type { Call, Mark } from "./recording";
 import { valueAt, type Series } from "./series";
 import type { Colours } from "./theme";
 
@@ -127,7 +127,7 @@ function moment(pane: Pane): [when: string, what: string] {
   const when = step?.label ?? (call ? `${call.kind} ${call.number}` : last ? `after ${last.kind} ${last.number}` : "forward");
   if (call) {
     const failed = call.failure && time >= call.end ? " failed" : "";
-    return [when, `${call.kind} ${call.number} of ${call.of}${failed}${call.how ? `, ${call.how}` : ""}${call.place ? ` · line ${call.place.line}` : ""}`];
+    return [when, `${graph.nameOf(call)}${failed}${call.how ? `, ${call.how}` : ""}${call.place ? ` · line ${call.place.line}` : ""}`];
   }
   let newest = null;
   for (const node of pane.extent.operations) if (node.born <= time && (!newest || node.born > newest.born)) newest = node;
@@ -159,9 +159,17 @@ class Chart {
     this.steps();
     this.curves();
     for (const call of this.pane.graph.recording.calls) if (this.inside(call.start)) this.call(call);
-    for (const event of this.pane.graph.recording.events) if (event.kind === "detach" && this.inside(event.time)) {
-      const x = this.x(event.time);
-      this.pen.polygon([x, this.base - 5, x + 4, this.base, x, this.base + 5, x - 4, this.base], this.colours.detached);
+    for (const event of this.pane.graph.recording.events) if (this.inside(event.time)) this.event(event);
+  }
+
+  private event({ kind, time, label }: Mark) {
+    const { pen, colours, base } = this;
+    const x = this.x(time);
+    if (kind === "detach") pen.polygon([x, base - 5, x + 4, base, x, base + 5, x - 4, base], colours.detached);
+    else if (kind === "write") pen.polygon([x - 4, base + 4, x + 4, base + 4, x, base - 4], colours.error);
+    else if (kind === "mark") {
+      pen.paths([[x, TOP - 2, x, base]], { stroke: colours.accent, width: 1.2, dash: [1.5, 2.5] });
+      pen.text(label, x + 4, TOP + 4, { size: 10, fill: colours.accent });
     }
   }
 

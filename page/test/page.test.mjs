@@ -10,7 +10,7 @@ after(() => browser?.close());
 const clean = (page) => assert.deepEqual(page.trouble, []);
 
 test("opens from disk with no request and no message, ten nodes readable", async () => {
-  for (const name of ["ten", "model", "large", "several"]) {
+  for (const name of ["ten", "model", "large", "several", "recorded", "training"]) {
     const page = await open(browser, name);
     const { items, scale } = await state(page);
     assert.ok(items.length > 0);
@@ -36,6 +36,22 @@ test("a click selects a node and the panel tells its life", async () => {
   assert.ok((await page.textContent("#panel-details")).includes("What went wrong"));
   clean(page);
   await page.done();
+});
+
+test("a program that was really recorded tells the same story", async () => {
+  const page = await open(browser, "recorded");
+  const panel = await page.textContent("#panel-details");
+  for (const words of ["RG101", "Trying to backward through the graph a second time", "1 created here: TanhBackward0, 4×16", "2 freed here: backward 1", "3 used again here: MulBackward0", "4 needed here: backward 2"]) assert.ok(panel.includes(words), `${words} in ${panel}`);
+  const failed = await page.evaluate(() => window.retrograd.app.active.failedNow().node);
+  assert.equal(await page.evaluate((id) => window.retrograd.app.active.graph.node(id).name, failed), "TanhBackward0");
+  clean(page);
+  await page.done();
+  const training = await open(browser, "training");
+  assert.deepEqual(await training.evaluate(() => window.retrograd.app.active.graph.recording.calls.map((call) => [call.of, call.place.line])), [["loss", 45], ["loss", 45], ["loss", 45]]);
+  assert.match(await training.textContent("#panel-details"), /history\S* holds [23] tensors/);
+  await shot(training, "training");
+  clean(training);
+  await training.done();
 });
 
 test("what is not visible is said", async () => {
@@ -170,7 +186,7 @@ function recordedStates() {
 }
 
 test("the legend counts the recorded states at every event", async () => {
-  for (const name of ["ten", "model", "large"]) {
+  for (const name of ["ten", "model", "large", "training"]) {
     const page = await open(browser, name);
     const { wrong, moments } = await page.evaluate(recordedStates);
     assert.ok(moments > 5);
@@ -243,7 +259,7 @@ test("what one sees is in the address, and comes back from it", async () => {
   const two = await open(browser, "ten", { hash: "#a=0,c1,9,,&b=0,c2,12,," });
   assert.deepEqual(await two.evaluate(() => window.retrograd.app.panes.map((pane) => [pane.subject.key, pane.time])), [["c1", 9], ["c2", 12]]);
   await two.done();
-  const nonsense = await open(browser, "ten", { hash: "#a=9,zz,x&b=%" .replace("%", "") });
+  const nonsense = await open(browser, "ten", { hash: "#a=0,zz,x,n999,5-1.q.70000&b=%" });
   assert.equal((await state(nonsense)).items.length, 10);
   clean(nonsense);
   await nonsense.done();

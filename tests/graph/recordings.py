@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 
-from retrograd.graph import schema
+from retrograd.graph import record, schema
 from retrograd.graph.page import write_page
 from retrograd.graph.schema import (
     Call,
@@ -284,9 +284,78 @@ def _cell(program: Program, h: int, weight: int) -> int:
     return program.op("Add", [program.op("Add", wide, 16, 24, line=3), h], 16, 24, line=3)
 
 
+TRAINING = """\
+import retrograd as torch
+from retrograd import nn
+
+torch.manual_seed(0)
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.attention = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        wide = 4 * width
+        self.mlp = nn.Sequential(nn.Linear(width, wide), nn.GELU(), nn.Linear(wide, width))
+
+    def forward(self, x):
+        q, k, v = self.attention(self.norm(x)).chunk(3, -1)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        x = x + self.out(scores.softmax(-1) @ v)
+        return x + self.mlp(x)
+
+
+class Model(nn.Module):
+    def __init__(self, width=32, depth=3):
+        super().__init__()
+        self.embed = nn.Embedding(64, width)
+        self.blocks = nn.ModuleList(Block(width) for _ in range(depth))
+        self.head = nn.Linear(width, 64)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+history = []
+for step in range(3):
+    tokens = torch.randint(64, (8, 24))
+    loss = nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.roll(-1, 1).flatten())
+    history.append(loss)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def recorded(folder: Path, title: str, text: str) -> Recording:
+    """A program of this text, really run on retrograd and recorded."""
+    path = folder / title
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    space = {"__name__": "__main__"}
+    with record(engine="retrograd", title=title) as recording:
+        try:
+            exec(compile(text, path, "exec"), space)
+        except RuntimeError as error:
+            print(f"{title}: {str(error)[:50]} ...")  # the mistake is what the page shows
+    data = recording.data
+    for node in data.nodes:  # the lines below the program's are this file's
+        node.places = [place for place in node.places if data.files[place.file].text == text]
+    return data
+
+
 def write_all(folder: Path) -> list[Path]:
     ten, middle, large = two_losses(), model(), carried_state()
     return [
+        write_page(recorded(folder, "two_losses.py", TWO_LOSSES), folder / "recorded.html"),
+        write_page(recorded(folder, "training.py", TRAINING), folder / "training.html"),
         write_page(ten, folder / "ten.html"),
         write_page(middle, folder / "model.html"),
         write_page(large, folder / "large.html"),
