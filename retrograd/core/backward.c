@@ -11,6 +11,8 @@ static PyObject *run_callbacks;  /* `engine._run_callbacks` */
 static PyObject *set_saved_hooks;
 static PyObject *active;         /* `accumulate.ACTIVE` */
 static PyObject *ordinals;       /* the counter of backward calls */
+static PyObject *growth_due;     /* engine.growth.due */
+static Py_ssize_t look_at = 0;   /* the call at which it is asked */
 static PyObject *name_calls, *name_call, *name_depth, *name_saved_hooks, *name_transforms, *name_dict;
 static PyObject *kind_backward, *kind_grad, *no_tuple;
 static PyObject *cut_type, *unused_input; /* `state.Cut`, `failures.unused_input` */
@@ -313,17 +315,35 @@ core_run_backward(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ss
 
 /* ---- tensor.backward() -------------------------------------------------------------------------------------- */
 
+/* At a few calls: does the graph grow? -1 with an error set, which may be a warning. */
+static int
+look_for_growth(PyObject *ordinal, PyObject *create)
+{
+    if (PyLong_AsSsize_t(ordinal) < look_at) {
+        return 0;
+    }
+    PyObject *pair[2] = {ordinal, create};
+    PyObject *next = PyObject_Vectorcall(growth_due, pair, 2, NULL);
+    if (next == NULL) {
+        return -1;
+    }
+    look_at = PyLong_AsSsize_t(next);
+    Py_DECREF(next);
+    return look_at == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
 static PyObject *
 new_call(PyObject *kind, PyObject *retain, PyObject *create)
 {
     PyObject *code = NULL, *instruction = NULL, *number = NULL, *ordinal = NULL;
     PyObject *call = objects.BackwardCall->tp_alloc(objects.BackwardCall, 0);
     if (call == NULL || user_site(&code, &instruction) < 0 || (number = next_sequence()) == NULL
-        || (ordinal = Py_TYPE(ordinals)->tp_iternext(ordinals)) == NULL) {
+        || (ordinal = Py_TYPE(ordinals)->tp_iternext(ordinals)) == NULL || look_for_growth(ordinal, create) < 0) {
         Py_XDECREF(call);
         Py_XDECREF(code);
         Py_XDECREF(instruction);
         Py_XDECREF(number);
+        Py_XDECREF(ordinal);
         return NULL;
     }
     SLOT(call, in_call.code) = code;
@@ -570,6 +590,7 @@ static const Wanted backward_wanted[] = {
     {"set_saved_hooks", &set_saved_hooks},
     {"ACTIVE", &active},
     {"ordinals", &ordinals},
+    {"growth_due", &growth_due},
     {"Cut", &cut_type},
     {"unused_input", &unused_input},
     {NULL, NULL},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from retrograd import dtypes
 from retrograd.engine.anomaly_stack import ForwardRecord
+from retrograd.engine.growth import DUE, due
 from retrograd.engine.hooks import HookTable, RemovableHandle
 from retrograd.engine.state import ANOMALY, next_sequence
 from retrograd.tensor import Array, Tensor, TensorHooks
@@ -78,6 +79,8 @@ class BackwardCall:
         self.lasti = lasti
         self.number = next_sequence()
         self.ordinal = _next_ordinal()
+        if self.ordinal >= DUE.at:
+            due(self.ordinal, create_graph)
         self.roots: tuple[int, ...] = ()  # sequence numbers: a call must not keep a graph alive
         self.root_nodes: tuple[Node, ...] = ()  # only while the call runs
         self.nodes_run = 0

@@ -7,6 +7,7 @@ from retrograd.namespaces import on_first_use
 __all__, __getattr__, __dir__ = on_first_use(
     __name__,
     {
+        "growing": "Growing GrowthWatch watch_growth",
         "holding": "Holder Holders holders",
         "ledgers": "Entry Ledger Row ledger",
         "recording": "record view",

@@ -8,6 +8,8 @@ Written by ``python -m retrograd.compat.stubs``.
 
 from retrograd.graph.ledgers import Entry as Entry
 from retrograd.graph.states import Event as Event
+from retrograd.watching.piles import Growing as Growing
+from retrograd.graph.growing import GrowthWatch as GrowthWatch
 from retrograd.graph.states import History as History
 from retrograd.graph.holding import Holder as Holder
 from retrograd.graph.holding import Holders as Holders
@@ -27,3 +29,4 @@ from retrograd.graph.strictness import strict as strict
 from retrograd.graph.unchaining import unchain as unchain
 from retrograd.graph.recording import view as view
 from retrograd.graph.stepping import watch as watch
+from retrograd.graph.growing import watch_growth as watch_growth

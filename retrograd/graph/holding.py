@@ -86,7 +86,8 @@ def holders(target: object) -> Holders:
 
     >>> from retrograd import graph
     >>> class Trainer:
-    ...     history = []
+    ...     def __init__(self):
+    ...         self.history = []
     >>> trainer = Trainer()
     >>> w = torch.ones(3, requires_grad=True)
     >>> trainer.history.append((w * w).sum())

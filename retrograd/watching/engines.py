@@ -81,10 +81,12 @@ class RetrogradEngine:
         The functions that do so are replaced, so that calls nobody watches pay nothing.
         """
         import retrograd.autograd.api as module
+        from retrograd.engine.growth import DUE
         from retrograd.engine.walk import COMPILED
 
         api: Any = module
         take_back = COMPILED.put_aside()
+        DUE.paused += 1  # who watches tells what grows
         names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward")
         originals = {name: getattr(api, name) for name in names}
         asked = _Asked()
@@ -121,6 +123,7 @@ class RetrogradEngine:
             for name, original in originals.items():
                 setattr(api, name, original)
             take_back()
+            DUE.paused -= 1
 
         return undo
 

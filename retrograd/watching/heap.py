@@ -31,7 +31,11 @@ class Heap:
         assert self._known is not None
         gc.collect()
         older = [thing for reference in self._known if (thing := reference()) is not None]
-        return older + self._tracked()
+        new = self._tracked()
+        if gc.get_freeze_count():
+            return older + new
+        known = {id(thing) for thing in new}  # somebody has thawed the lists
+        return [thing for thing in older if id(thing) not in known] + new
 
     def _tracked(self) -> list[Any]:
         # isinstance would ask lazy proxies for their class, and wake them

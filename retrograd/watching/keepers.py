@@ -16,7 +16,7 @@ from typing import Any
 
 from retrograd.watching.contents import Contents, locals_of
 from retrograd.watching.holders import Part, is_own, search
-from retrograd.watching.places import OWN_FOLDERS, is_user_file
+from retrograd.watching.places import OWN_FOLDERS, is_user_code
 from retrograd.watching.reading import Node, Reader, behind, node_of
 from retrograd.watching.referrers import chain_to, parts_of
 
@@ -119,14 +119,15 @@ def _starts(frame: FrameType | None) -> Iterator[tuple[Part, object]]:
     """The variables of the frames of the user's files, then of the user's modules."""
     running: list[FrameType | None] = [frame, *sys._current_frames().values()]
     seen: set[FrameType] = set()
+    modules = {id(vars(m)) for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)}
     for each in running:
         while each is not None and each not in seen:
             seen.add(each)
-            code = each.f_code
-            is_module = each.f_locals is each.f_globals if code.co_name == "<module>" else False
-            if not is_module and is_user_file(code.co_filename):
+            known = each.f_globals is each.f_locals and id(each.f_globals) in modules
+            if not known and is_user_code(each.f_code.co_filename):
                 for name, value in locals_of(each).items():
-                    yield Part(name, value), each
+                    if not name.startswith("__"):
+                        yield Part(name, value), None if _is_top(each) else each
             each = each.f_back
     for module in list(sys.modules.values()):
         if isinstance(module, types.ModuleType) and is_own(module.__name__):
@@ -136,6 +137,10 @@ def _starts(frame: FrameType | None) -> Iterator[tuple[Part, object]]:
     for name in ("last_exc", "last_value"):
         if (error := getattr(sys, name, None)) is not None:
             yield Part(f"sys.{name}", error), sys
+
+
+def _is_top(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "<module>"
 
 
 def _root(root: object) -> Root:

@@ -54,3 +54,10 @@ def user_place() -> Place | None:
             return Place(code.co_filename, frame.f_lineno, code.co_qualname)
         frame = frame.f_back
     return None
+
+
+def is_user_code(file: str) -> bool:
+    """Whether code is the user's: of a file of theirs, or typed at a prompt or in a doctest."""
+    if file.startswith("<"):
+        return not file.startswith(("<frozen", "<retrograd", "<__array_function__"))
+    return is_user_file(file)

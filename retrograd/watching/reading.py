@@ -398,12 +398,16 @@ class TorchReader:
         return tuple(raw) if isinstance(raw, (tuple, list)) else (raw,)
 
     def place(self, node: Node) -> Place | None:
+        stack = self.stack(node)
+        return stack[-1] if stack else None
+
+    def stack(self, node: Node) -> list[Place]:
+        """The user's lines that made a node, outermost first, as far as a line log knows."""
         tracer = self._tracer or latest_tracer()
         number = self.number(node)
         if tracer is None or number >= LEAF:
-            return None
-        stack = tracer.log.stack_of(number)
-        return stack[-1][1] if stack else None
+            return []
+        return [place for _, place in tracer.log.stack_of(number)]
 
     def freed_by(self, node: Node) -> Freeing | None:
         return None

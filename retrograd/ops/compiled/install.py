@@ -13,7 +13,17 @@ import numpy as np
 from retrograd import core, dtypes
 from retrograd.backend import CPU, kernels, quiet
 from retrograd.backend.cpu_rows import rows
-from retrograd.engine import accumulate, failures, fitting, hooked, node, ownership, state, views
+from retrograd.engine import (
+    accumulate,
+    failures,
+    fitting,
+    growth,
+    hooked,
+    node,
+    ownership,
+    state,
+    views,
+)
 from retrograd.engine import walk as engine
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import FREED, BackwardCall, Freed, GraphRoot, Node
@@ -95,6 +105,7 @@ def engine_objects() -> dict[str, Any]:
         "set_grad_mode": state.set_grad_mode,
         "set_saved_hooks": state.set_saved_hooks,
         "ordinals": node.ordinals,
+        "growth_due": growth.due,
         "IN_HOOK": state.IN_HOOK,
         "sum_to": kernels.sum_to,
         "sum_to_size": RECORDED.sum_to_size,

@@ -1,0 +1,180 @@
+"""`graph.watch_growth`: a graph that gets longer at every step, told once, with the line."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+from retrograd.diagnostics.errors import make_warning
+from retrograd.diagnostics.report import Help, Location, Report, Span
+from retrograd.watching.engines import Original, choose_engine
+from retrograd.watching.monitoring import make_tracer
+from retrograd.watching.piles import Growing, Pile, StepGrowth
+from retrograd.watching.places import is_user_code, is_user_file
+from retrograd.watching.reading import Reader, RetrogradReader, TorchReader
+
+__all__ = ["Growing", "GrowthWatch", "grown", "warn_of_growth", "watch_growth"]
+
+
+class GrowthWatch:
+    """What `graph.watch_growth` has seen."""
+
+    def __init__(self) -> None:
+        self.growing: Growing | None = None
+        self.looks: list[tuple[int, int]] = []
+        """Steps, and the nodes of earlier steps that were held then."""
+
+    def __bool__(self) -> bool:
+        return self.growing is not None
+
+    def __str__(self) -> str:
+        return "nothing grows" if self.growing is None else str(self.growing)
+
+
+class watch_growth:
+    """Notice a graph that gets longer at every step of a block, and warn once.
+
+    engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
+    warn     whether to warn (RG120); else only the result tells
+
+    A step is a backward call. The warning comes during the block as soon as it is certain (after 64
+    steps or more), or at its end. Gradients that are accumulated, truncated sequences, windows of
+    bounded length and graphs of changing size are no growth.
+
+    >>> w = torch.ones(3, requires_grad=True)
+    >>> losses = []
+    >>> with torch.graph.watch_growth(engine="retrograd", warn=False) as g:
+    ...     for _ in range(20):
+    ...         loss = (w * w).sum()
+    ...         losses.append(loss)
+    ...         loss.backward()
+    >>> g.growing.kind, g.growing.path, g.growing.nodes
+    ('collected', 'losses[18]', 19)
+    """
+
+    def __init__(self, engine: str | None = None, *, warn: bool = True) -> None:
+        self._engine = choose_engine(engine)
+        self._warn = warn
+        self._depth = 0
+        self._undo: list[Callable[[], None]] = []
+        self.seen = GrowthWatch()
+
+    def __enter__(self) -> GrowthWatch:
+        engine = self._engine
+        reader: Reader = RetrogradReader()  # retrograd's nodes know their lines
+        if engine.name == "torch":
+            tracer = make_tracer(engine.counter, is_user_file)
+            tracer.start(sys._getframe(1))
+            self._undo.append(tracer.stop)
+            reader = TorchReader(engine.torch, tracer)
+        self._growth = StepGrowth(reader, engine.counter)
+        self._undo.append(engine.watch(self._around))
+        return self.seen
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        while self._undo:
+            self._undo.pop()()
+        before = self.seen.growing
+        self._tell(self._growth.finish(user_frames()))
+        if self._warn and before is None and self.seen.growing is not None and error is None:
+            warn_of_growth(self.seen.growing)
+
+    def _around(
+        self,
+        outputs: Sequence[Any],
+        retain: bool,
+        create: bool,
+        inputs: Sequence[Any],
+        accumulates: bool,
+        run: Original,
+    ) -> object:
+        if not self._depth and not create:  # not inside another call, nor one for an outer one
+            trace = sys.gettrace()
+            sys.settrace(None)  # it would be asked about every call in here
+            try:
+                found = self._growth.step(user_frames())
+                self._tell(found)
+            finally:
+                sys.settrace(trace)
+            if found is not None and self._warn:
+                warn_of_growth(found)
+        self._depth += 1
+        try:
+            return run()
+        finally:
+            self._depth -= 1
+
+    def _tell(self, found: Growing | None) -> None:
+        self.seen.looks = self._growth.looks
+        if found is not None:
+            self.seen.growing = found
+
+
+def user_frames() -> Iterator[FrameType]:
+    """The user's frames that run in this thread, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_code(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def warn_of_growth(growing: Growing) -> None:
+    """Warn at the line that links one step to the next."""
+    line = growing.line
+    spans: tuple[Span, ...] = ()
+    name = f"`{growing.path}`" if growing.path else "something"
+    if line is not None:
+        label = (
+            f"{name} takes in the graph of the step before"
+            if growing.kind == "carried"
+            else f"{name} is kept with its history"
+        )
+        location = Location(line.file, line.line, function=line.function)
+        spans = (Span(location, label, True),)
+    report = Report(
+        "RG120",
+        f"the graph grows at every step: {growing.nodes} nodes of earlier steps are held",
+        spans,
+        "A computed tensor keeps everything it was computed from; what is kept from step to step "
+        "with its history keeps all earlier steps, too.",
+        (
+            Help("keep the number: .item()", kind="item-for-logging"),
+            Help("or the values without their history: .detach()", kind="detach"),
+        ),
+        level="warning",
+        reason=growing.kind,
+    )
+    warning = make_warning(str(growing), code="RG120", report=report)
+    if line is None:
+        warnings.warn(warning, stacklevel=2)
+    else:
+        warnings.warn_explicit(warning, type(warning), line.file, line.line)
+
+
+def grown(ordinal: int, first: int, since: int, before: int, calls: int) -> bool:
+    """Whether nodes numbered from `since` to `before`, made in `calls` calls, pile up; it warns.
+
+    See `engine.growth`, which asks.
+    """
+    reader = RetrogradReader()
+    objects = [thing for thing in gc.get_objects() if issubclass(type(thing), reader.tensor)]
+    live = [tensor for tensor in objects if tensor.grad_fn is not None]
+    del objects
+    pile = Pile(reader, live, before, first)
+    held = sum(1 for node in pile.old if reader.number(node) >= since)
+    if held * 2 < calls:
+        return False
+    growing = pile.describe(ordinal, held / calls, list(user_frames()))
+    if growing is not None:
+        warn_of_growth(growing)
+    return growing is not None

@@ -1,0 +1,287 @@
+"""A graph that gets longer at every step is told once, with its line; others are quiet."""
+
+import collections
+import inspect
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import retrograd
+from retrograd import graph
+
+State = dict[str, Any]
+
+
+@pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
+def torch(request: pytest.FixtureRequest) -> Any:
+    return retrograd if request.param == "retrograd" else pytest.importorskip("torch")
+
+
+class Program:
+    """A small network, and what the steps need of it."""
+
+    def __init__(self, torch: Any) -> None:
+        torch.manual_seed(0)
+        random.seed(0)
+        nn = torch.nn
+        self.net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 8))
+        self.x = torch.randn(8, 8)
+
+    def loss(self) -> Any:
+        return (self.net(self.x) ** 2).mean()
+
+
+# ---------------------------------------------------------------- leaks: each names its own line
+
+
+def losses(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state.setdefault("losses", []).append(loss)  # here
+    loss.backward()
+
+
+def total(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state["total"] = state.get("total", 0) + loss  # here
+    loss.backward()
+
+
+def hidden(p: Program, state: State, step: int) -> None:
+    h = p.net(state.get("h", p.x))  # here
+    state["h"] = h
+    (h**2).mean().backward(retain_graph=True)
+
+
+def outputs(p: Program, state: State, step: int) -> None:
+    state.setdefault("outputs", []).append(p.net(p.x))  # here
+    p.loss().backward()
+
+
+def average(p: Program, state: State, step: int) -> None:
+    state["mean"] = p.net[0].weight * 0.1 + state.get("mean", 0) * 0.9  # here
+    p.loss().backward()
+
+
+def replay(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state.setdefault("replay", []).append((p.net(p.x), step))  # here
+    loss.backward()
+
+
+LEAKS = [losses, total, hidden, outputs, average, replay]
+CARRIED = {"total", "hidden", "average"}
+
+
+# ---------------------------------------------------------------- healthy
+
+
+def plain(p: Program, state: State, step: int) -> None:
+    p.loss().backward()
+
+
+def accumulated(p: Program, state: State, step: int) -> None:
+    for _ in range(4):
+        (p.loss() / 4).backward()
+
+
+def summed(p: Program, state: State, step: int) -> None:
+    sum(p.loss() for _ in range(4)).backward()
+
+
+def across(p: Program, state: State, step: int) -> None:
+    state["total"] = state.get("total", 0) + p.loss()
+    if step % 4 == 3:
+        state.pop("total").backward()
+
+
+def truncated(p: Program, state: State, step: int) -> None:
+    state["h"] = p.net(state.get("h", p.x))
+    if step % 5 == 4:
+        (state["h"] ** 2).mean().backward()
+        state["h"] = state["h"].detach()
+
+
+def recent(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state.setdefault("recent", collections.deque(maxlen=10)).append(loss)
+    loss.backward()
+
+
+def long_window(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state.setdefault("recent", collections.deque(maxlen=1000)).append(loss)
+    loss.backward()
+
+
+def lengths(p: Program, state: State, step: int) -> None:
+    x = p.x
+    for _ in range(random.randint(1, 12)):
+        x = p.net(x)
+    (x**2).mean().backward()
+
+
+def curriculum(p: Program, state: State, step: int) -> None:
+    x = p.x
+    for _ in range(1 + step // 4):
+        x = p.net(x)
+    (x**2).mean().backward()
+
+
+def filled(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    state.setdefault("window", []).append(p.net(p.x))
+    del state["window"][:-30]
+    loss.backward()
+
+
+def numbers(p: Program, state: State, step: int) -> None:
+    loss = p.loss()
+    loss.backward()
+    state.setdefault("losses", []).append(loss.item())
+    state["total"] = state.get("total", 0) + loss.detach()
+
+
+HEALTHY = [
+    *(plain, accumulated, summed, across, truncated, recent, long_window),
+    *(lengths, curriculum, filled, numbers),
+]
+
+
+def run(torch: Any, body: Callable[[Program, State, int], None], steps: int) -> Any:
+    program, state = Program(torch), {}
+    with graph.watch_growth(engine=torch.__name__) as seen:
+        for step in range(steps):
+            body(program, state, step)
+    return seen
+
+
+def marked(body: Callable[..., None]) -> int:
+    """The line with the mark."""
+    lines, first = inspect.getsourcelines(body)
+    return first + next(number for number, line in enumerate(lines) if "# here" in line)
+
+
+@pytest.mark.parametrize("steps", [20, 70])
+@pytest.mark.parametrize("body", LEAKS, ids=lambda body: body.__name__)
+def test_a_leak_is_told_once_with_its_line(torch: Any, body: Any, steps: int) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = run(torch, body, steps)
+    growing = seen.growing
+    assert growing is not None, seen.looks
+    assert growing.kind == ("carried" if body.__name__ in CARRIED else "collected")
+    assert growing.line is not None and growing.line.file == __file__
+    assert growing.line.line == marked(body)
+    in_the_step = body is hidden and steps == 70  # told while the step runs, which calls it h
+    assert growing.path == "h" if in_the_step else str(growing.path).startswith("state[")
+    assert growing.step == (64 if steps == 70 else steps) and growing.pace > 0
+    (warning,) = [each for each in caught if getattr(each.message, "code", None) == "RG120"]
+    assert (warning.filename, warning.lineno) == (__file__, marked(body))
+    assert growing.to_json()["line"] == {"file": __file__, "line": marked(body)}
+
+
+@pytest.mark.parametrize("body", HEALTHY, ids=lambda body: body.__name__)
+def test_a_healthy_program_is_quiet(torch: Any, body: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = run(torch, body, 70)
+    assert seen.growing is None and str(seen) == "nothing grows", seen.looks
+
+
+def test_saved_bytes_of_what_is_held(torch: Any) -> None:
+    """Graphs that no backward has freed keep their arrays: two tanh outputs of 8 x 16 per step."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seen = run(torch, outputs, 20)
+    assert seen.growing is not None
+    assert seen.growing.bytes == 19 * 8 * 16 * 4
+
+
+def test_nothing_stays_behind(torch: Any) -> None:
+    import gc
+    import weakref
+
+    program, state = Program(torch), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with graph.watch_growth(engine=torch.__name__):
+            for step in range(20):
+                losses(program, state, step)
+    alive = weakref.ref(state["losses"][3])
+    state.clear()
+    gc.collect()
+    assert alive() is None and gc.get_freeze_count() == 0
+
+
+PROGRAM = """
+import warnings
+import retrograd as torch
+from retrograd.engine import growth
+growth.SECONDS = 0.0
+w = torch.ones(3, requires_grad=True)
+kept, total = [], 0
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for step in range(1100):
+        loss = (w * w).sum()
+        {line}
+        loss.backward()
+for each in caught:
+    print(each.message.code, each.lineno, each.message.report.reason)
+"""
+
+
+@pytest.mark.parametrize("core", ["0", "1"])
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("kept.append(loss)", "RG120 12 collected\n"),
+        ("total = total + loss", "RG120 12 carried\n"),
+        ("kept.append(loss.item())", ""),
+        ("kept.append([loss.item() for _ in range(9)])", ""),  # blocks rise, graphs do not
+        ("kept = [*kept[-20:], loss]", ""),
+    ],
+)
+def test_retrograd_notices_by_default(line: str, printed: str, core: str) -> None:
+    assert default_run(line, {"RETROGRAD_CORE": core}) == printed
+
+
+def test_the_environment_turns_it_off() -> None:
+    assert default_run("kept.append(loss)", {"RETROGRAD_GROWTH": "0"}) == ""
+
+
+def test_a_warning_that_is_an_error_leaves_backward_usable() -> None:
+    program = PROGRAM.format(line="kept.append(loss)").replace('"always"', '"error"')
+    program = program.replace("        loss.backward()", TRIED)
+    assert run_program(program, {}) == "UserWarning 256\n"
+
+
+TRIED = """
+        try:
+            loss.backward()
+        except Warning as warning:
+            print(type(warning).__name__, step + 1)
+"""
+
+
+def default_run(line: str, environment: dict[str, str]) -> str:
+    return run_program(PROGRAM.format(line=line), environment)
+
+
+def run_program(text: str, environment: dict[str, str]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "program.py")
+        script.write_text(text)
+        variables = {**os.environ, "RETROGRAD_GROWTH": "1", **environment}
+        done = subprocess.run(
+            [sys.executable, script], env=variables, capture_output=True, text=True, check=True
+        )
+    return done.stdout
