@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures drawings
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -116,6 +116,12 @@ page-test: page/node_modules/installed $(VENV)/installed
 page-pictures: page/node_modules/installed $(VENV)/installed
 	$(BIN)/python -m tests.graph.recordings build/page/pages
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) node test/pictures.mjs $(abspath docs/graph)
+
+# The drawings of the documentation: programs of docs/drawings, recorded, and drawn by the page itself.
+drawings: page/node_modules/installed $(VENV)/installed
+	rm -rf build/drawings docs/drawings/*.svg && mkdir -p build/drawings
+	$(BIN)/python docs/drawings/programs.py build/drawings
+	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/drawings) node test/drawings.mjs $(abspath docs/drawings)
 
 page/node_modules/installed: page/package.json page/package-lock.json
 	@command -v npm >/dev/null || { echo "the page is built with Node 20 or newer and npm: none was found"; exit 1; }

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from retrograd.watching.lines import LEAF, LineLog
 from retrograd.watching.modules import ModuleCall, ModuleLog
 from retrograd.watching.places import Place
-from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of
+from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of, plain
 
 TAG = "retrograd.recording"  # under which a node's metadata has its tag
 MOST_NODES = 20_000  # that are kept in all; the steps between the first and the last go first
@@ -141,7 +141,7 @@ class Lives:
         """Write down the nodes behind roots that are not known yet; gives the new leaves."""
         self.settle()
         fresh: dict[Node, int] = {}
-        waiting = [root for root in roots if root is not None]
+        waiting = [plain(root) for root in roots if root is not None]
         while waiting:
             node = waiting.pop()
             if node in fresh or self.index_of(node) is not None:
@@ -305,11 +305,12 @@ class Lives:
 def _at_end(lives: Lives, index: int) -> Any:
     """What a weak reference calls. It must not keep the recording alive, nor look at a graph."""
     owner = weakref.ref(lives)
+    at = Position  # modules are emptied before the last objects go
 
     def ended(_: object) -> None:
         found = owner()
         if found is not None:
-            found.ended(index, Position(found.slot, 0, found.counter() - 0.25))
+            found.ended(index, at(found.slot, 0, found.counter() - 0.25))
 
     return ended
 

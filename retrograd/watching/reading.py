@@ -118,6 +118,11 @@ class Reader(Protocol):
         """What cannot be seen of this node, in words."""
 
 
+def plain(node: Any) -> Any:
+    """The node behind what a user sees of it: the `ctx` of a custom Function stands for one."""
+    return getattr(node, "_function_node", node)
+
+
 class RetrogradReader:
     """retrograd's nodes, which know everything of themselves."""
 
@@ -129,17 +134,21 @@ class RetrogradReader:
         return edge_of(tensor)
 
     def edges(self, node: OwnNode) -> list[tuple[Node, int]]:
+        node = plain(node)
         numbers = node.edge_numbers or (0,) * len(node.edges)
         pairs = zip(node.edges, numbers, strict=True)
         return [(following, number) for following, number in pairs if following is not None]
 
     def number(self, node: OwnNode) -> int:
+        node = plain(node)
         return node._sequence_nr()
 
     def name(self, node: OwnNode) -> str:
+        node = plain(node)
         return dressed(node).name().rpartition("::")[2]
 
     def describe(self, node: OwnNode) -> tuple[tuple[int, ...] | None, str | None]:
+        node = plain(node)
         shape, dtype = node.shape, node.dtype
         if isinstance(shape, list):  # several outputs: the first
             shape, dtype = shape[0], dtype[0]
@@ -152,7 +161,7 @@ class RetrogradReader:
         )
 
     def state(self, node: OwnNode) -> str:
-        node = dressed(node)
+        node = dressed(plain(node))
         if isinstance(node, AccumulateGrad):
             return LEAF_STATE
         if isinstance(node, CopySlices):
@@ -165,6 +174,7 @@ class RetrogradReader:
         return FREED_STATE if gone else NOTHING
 
     def walked(self, node: OwnNode) -> bool | None:
+        node = plain(node)
         if node.freed is not None or hasattr(node, "_reached_code"):
             return True
         # a root is not reached from anywhere: what follows it was reached from its line
@@ -176,6 +186,7 @@ class RetrogradReader:
         )
 
     def saved(self, node: OwnNode) -> list[Saved]:
+        node = plain(node)
         return [_own_row(name, value, produced) for name, value, produced in _own_values(node)]
 
     def kept(self, node: OwnNode) -> list[Any]:
@@ -184,16 +195,18 @@ class RetrogradReader:
         return [value for value in unpacked if isinstance(value, Tensor)]
 
     def place(self, node: OwnNode) -> Place | None:
+        node = plain(node)
         return _place_in(node.code, node.lasti)
 
     def freed_by(self, node: OwnNode) -> Freeing | None:
+        node = plain(node)
         call = node.freed
         if call is None or self.state(node) != FREED_STATE:
             return None
         return Freeing(call.kind, call.ordinal, call_place(call))
 
     def leaf(self, node: OwnNode) -> Tensor | None:
-        node = dressed(node)
+        node = dressed(plain(node))
         return node.variable if isinstance(node, AccumulateGrad) else None
 
     def unseen(self, node: OwnNode) -> str | None:
@@ -452,7 +465,7 @@ def node_of(reader: Reader, value: object) -> Node | None:
     """The node of a tensor, or the node that was given."""
     if isinstance(value, reader.tensor):
         return reader.root(value)
-    return getattr(value, "_function_node", value)
+    return plain(value)
 
 
 def behind(reader: Reader, roots: Iterable[Node | None]) -> list[Node]:
