@@ -27,7 +27,7 @@ export function firstPair(graphs: Graph[], current: number): [Choice, Choice] {
 
 /** Nodes of the same make have the same signature, whatever step they are of. */
 function signature(graph: Graph, node: GraphNode): string {
-  const path = graph.around(node.group).map((group) => graph.recording.groups[group]).filter((group) => group.kind !== "step").map((group) => group.name);
+  const path = graph.around(node.group).map((group) => graph.recording.groups[group]).filter((group) => group.kind === "module" || group.kind === "pass").map((group) => group.name);
   const saved = node.saved.map((value) => `${value.name}${value.shape}`).join();
   return [node.name, node.shape, node.dtype, path.join("/"), node.places[0]?.line ?? "", saved].join("|");
 }

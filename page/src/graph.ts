@@ -20,6 +20,7 @@ export class Graph {
   readonly topGroups: number[] = [];
   readonly topNodes: number[] = [];
   readonly mostBytes: number;
+  readonly mostGroupBytes: number;
   /** Nodes that are operations: what is counted. */
   readonly operations: GraphNode[];
 
@@ -35,6 +36,7 @@ export class Graph {
     }
     this.groupBytes = this.members.map((ids) => this.bytesOf(ids));
     this.groupBorn = this.members.map((ids) => ids.reduce((least, id) => Math.min(least, this.node(id).born), Infinity));
+    this.mostGroupBytes = this.groupBytes.reduce((most, size) => Math.max(most, size), 1);
     this.mostBytes = this.operations.reduce((most, node) => Math.max(most, node.bytes), 1);
   }
 

@@ -1,7 +1,7 @@
 /** Everything can be done with keys alone. */
 import type { App } from "./app";
 import type { Pane } from "./pane";
-import type { Item } from "./scene";
+import { groupOfLeaf, type Item } from "./scene";
 
 type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
@@ -41,7 +41,7 @@ function walk(app: App, pane: Pane, direction: Direction) {
 function outward(app: App, pane: Pane) {
   const item = pane.selected ? pane.scene.byId.get(pane.selected) : undefined;
   if (!item) return;
-  const inside = item.node < 0 ? pane.graph.recording.groups[item.group].parent : item.leaf ? Number(item.id.split("@")[1]) : pane.graph.node(item.node).group;
+  const inside = item.node < 0 ? pane.graph.recording.groups[item.group].parent : item.leaf ? groupOfLeaf(item.id) : pane.graph.node(item.node).group;
   const around = pane.scene.byId.get(`g${inside}`);
   if (!around) return;
   pane.select(around.id);

@@ -206,6 +206,7 @@ class Layout {
 
   private arrange(group: Box, children: Box[], pieces: Piece[]): Placed {
     const bare = group === this.input.root;
+    if (!children.length) return { at: [], width: 1, height: 1, lines: [] };
     if (group.series && children.length > 1) {
       const aspect = bare ? this.input.aspect : Math.max(this.input.aspect * 1.4, 2.2);
       return flow(children, pieces, { aspect, room: this.input.room, bare, least: group.width });

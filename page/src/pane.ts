@@ -93,7 +93,8 @@ export class Pane {
     const failing = graph.recording.calls.find((call) => call.failure);
     const { from, to } = this.subject;
     const peaks = this.extent.memory.filter(([time, value]) => time >= from && time <= to && value >= this.extent.peak * 0.98);
-    this.time = failing && failing.end > from && failing.end <= to ? failing.end : (peaks.pop()?.[0] ?? to);
+    const quiet = !graph.recording.calls.length; // a look at a graph as it was: its end is what one sees
+    this.time = quiet ? to : failing && failing.end > from && failing.end <= to ? failing.end : (peaks.pop()?.[0] ?? to);
     this.unfoldFirst(failing?.failure?.node ?? -1);
     this.element.setAttribute("aria-label", `Graph of ${graph.recording.title}, ${this.subject.title}. Arrow keys walk along edges, Enter opens or folds a group, slash searches, question mark tells all keys.`);
     drawLegend(this);
@@ -116,9 +117,11 @@ export class Pane {
     const turn = ++this.turn;
     const { scene } = this;
     const [width, height] = this.size;
+    this.element.classList.add("busy");
     const before = anchor ? scene.byId.get(anchor) : undefined;
     const output = await place(scene.input(Math.max(0.5, width / Math.max(1, height)), width / 0.8 - 60));
     if (turn !== this.turn || scene !== this.scene) return;
+    this.element.classList.remove("busy");
     const old = { items: scene.byId, edges: scene.edges, dx: 0, dy: 0 };
     scene.take(output);
     const after = anchor ? scene.byId.get(anchor) : undefined;
@@ -235,14 +238,15 @@ export class Pane {
     this.fit();
     const { camera, scene } = this;
     if (camera.k >= (this.extent.operations.length <= SMALL ? READABLE_SMALL : READABLE)) return;
-    const [width] = this.size;
+    const [width, height] = this.size;
     const failed = this.failedNow();
     if (failed) return this.focus(this.scene.boxOf(failed.node), 0.8);
     const open = scene.items.filter((item) => item.open && item.depth === 0).pop() ?? scene.items[0];
     if (!open) return;
     camera.k = Math.min(0.85, Math.max(0.72, (width - 36) / scene.width));
     camera.x = scene.width * camera.k < width - 30 ? (width - scene.width * camera.k) / 2 : Math.min(18 - open.x * camera.k, width - 24 - (open.x + open.width) * camera.k);
-    camera.y = 14 - open.y * camera.k;
+    const below = height - 14 - scene.height * camera.k; // no empty room below the last group
+    camera.y = Math.max(14 - open.y * camera.k, Math.min(14, below));
     this.redraw();
   }
 
@@ -275,6 +279,8 @@ export class Pane {
       if (user === undefined) return;
       this.scene.reveal(this.graph.node(user).group);
       target = `l${id}@${this.graph.node(user).group}`;
+      if (this.scene.has(user)) await this.relayout();
+      if (!this.scene.byId.has(target)) target += `.${user}`;
     } else this.scene.reveal(node.group);
     await this.relayout();
     this.arrive(target);

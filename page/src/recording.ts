@@ -1,8 +1,11 @@
 /** The recorded facts, unpacked from the file that `retrograd/graph/schema.py` describes. */
 
+import { divideLevels } from "./parts";
+
 export const FORMAT = 1;
 
-export type GroupKind = "step" | "module" | "pass";
+/** "part" is the page's own: a stretch of a level that has too many nodes. */
+export type GroupKind = "step" | "module" | "pass" | "part";
 type PlaceRow = [file: number, line: number] | null;
 
 export interface Packed {
@@ -227,7 +230,7 @@ function unpackCall(call: PackedCall): Call {
 export function unpack(packed: Packed): Recording {
   const nodes = unpackNodes(packed);
   for (const node of nodes) for (const input of node.inputs) nodes[input].outputs.push(node.id);
-  return {
+  const recording: Recording = {
     title: packed.title,
     library: packed.library,
     libraryVersion: packed.library_version,
@@ -242,6 +245,8 @@ export function unpack(packed: Packed): Recording {
     cuts: packed.cuts,
     notes: packed.notes,
   };
+  divideLevels(recording);
+  return recording;
 }
 
 /** The page carries its recordings as gzip in base64: small, and nothing in it can end a script tag. */

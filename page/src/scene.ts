@@ -7,7 +7,7 @@ import { textWidth } from "./measure";
 import type { Subject } from "./subject";
 
 export interface Item {
-  /** "n4" a node, "g2" a group, "l7@2" the leaf 7 beside what uses it in group 2. */
+  /** "n4" a node, "g2" a group, "l7@2" the leaf 7 in group 2, "l7@2.9" the leaf 7 beside node 9. */
   id: string;
   node: number;
   group: number;
@@ -37,7 +37,15 @@ interface Draft {
   byId: Map<string, Item>;
   edges: [from: string, to: string][];
   cuts: Set<string>;
+  /** "leaf>user" -> the box of the leaf that this user's edge comes from. */
+  leafOf: Map<string, string>;
 }
+
+/** Boxes of leaves in a group: id -> which leaf, and where in the order of creation it stands. */
+type Leaves = Map<string, [leaf: number, order: number]>;
+
+const MOST_USERS = 3;
+const MOST_OPENED = 80; // the first group is opened beyond the budget, up to so many boxes
 
 const LEAF_HEIGHT = 24;
 
@@ -49,6 +57,9 @@ function boundsOf(points: number[]): Edge["bounds"] {
   }
   return [left, top, right, bottom];
 }
+
+/** In which group a leaf's box is. */
+export const groupOfLeaf = (id: string) => parseInt(id.split("@")[1], 10);
 
 export const groupSummary = (nodes: number, size: number) => `${count(nodes, "node")} · ${bytes(size)}`;
 
@@ -134,7 +145,7 @@ export class Scene {
       const inside = alike.map((group) => this.childGroups(group));
       const cost = alike.reduce((sum, group, i) => sum + inside[i].length + this.ownNodes(group).length, 0);
       const small = alike.every((group) => this.members[group].length < 6 && groups[group].kind === "module");
-      if (used + cost > budget || small) continue;
+      if ((used + cost > budget && this.open.size) || cost > MOST_OPENED || small) continue;
       used += cost;
       for (const group of alike) this.open.add(group);
       const makes = new Map<string, number[]>();
@@ -152,8 +163,8 @@ export class Scene {
 
   /** What the layout needs; `take` then takes its answer. */
   input(aspect: number, room: number): LayoutInput {
-    const draft: Draft = { items: [], byId: new Map(), edges: [], cuts: new Set() };
-    const leaves = this.leavesByGroup();
+    const draft: Draft = { items: [], byId: new Map(), edges: [], cuts: new Set(), leafOf: new Map() };
+    const leaves = this.leavesByGroup(draft);
     const children = this.content(draft, leaves, this.inside, 0);
     const root: Box = { id: "root", width: 0, height: 0, children, series: this.isSeries(this.topGroups(), this.topNodes()) };
     this.collectEdges(draft);
@@ -161,14 +172,25 @@ export class Scene {
     return { root, edges: draft.edges, aspect, room };
   }
 
-  /** A parameter is drawn beside each group that uses it, so that its edges cross no border. */
-  private leavesByGroup(): Map<number, Set<number>> {
-    const leaves = new Map<number, Set<number>>();
+  /** A parameter is drawn in each group that uses it, so that its edges cross no border; where many
+   * nodes of a group use it, beside each of them, so that its edges stay short. */
+  private leavesByGroup(draft: Draft): Map<number, Leaves> {
+    const users = new Map<number, Map<number, number[]>>();
     for (const node of this.graph.operations) {
       if (!this.has(node.id)) continue;
       for (const input of node.inputs) if (this.graph.node(input).leaf) {
-        const here = leaves.get(node.group) ?? new Set();
-        leaves.set(node.group, here.add(input));
+        const here = users.get(node.group) ?? new Map<number, number[]>();
+        users.set(node.group, here.set(input, [...(here.get(input) ?? []), node.id]));
+      }
+    }
+    const leaves = new Map<number, Leaves>();
+    for (const [group, here] of users) for (const [leaf, ids] of here) {
+      const each = ids.length > MOST_USERS;
+      for (const user of ids) {
+        const id = each ? `l${leaf}@${group}.${user}` : `l${leaf}@${group}`;
+        draft.leafOf.set(`${leaf}>${user}`, id);
+        const born = each ? this.graph.node(user).born : this.graph.node(leaf).born;
+        leaves.set(group, (leaves.get(group) ?? new Map()).set(id, [leaf, born - 0.5]));
       }
     }
     return leaves;
@@ -179,14 +201,15 @@ export class Scene {
     return groups.length > 1 && nodes.length <= groups.length && groups.every((group) => all[group].kind !== "module");
   }
 
-  private content(draft: Draft, leaves: Map<number, Set<number>>, group: number, depth: number): Box[] {
+  private content(draft: Draft, leaves: Map<number, Leaves>, group: number, depth: number): Box[] {
     const outer = group === this.inside;
     const groups = outer ? this.topGroups() : this.childGroups(group);
     const nodes = outer ? this.topNodes() : this.ownNodes(group);
-    const born = (id: number) => this.graph.node(id).born - (this.graph.node(id).leaf ? 0.5 : 0);
+    const own = leaves.get(group) ?? new Map<string, [number, number]>();
     const parts: [number, () => Box][] = [
       ...groups.map((child): [number, () => Box] => [this.graph.groupBorn[child], () => this.groupBox(draft, leaves, child, depth)]),
-      ...[...new Set([...nodes, ...(leaves.get(group) ?? [])])].map((id): [number, () => Box] => [born(id), () => this.nodeBox(draft, id, depth, group)]),
+      ...nodes.map((id): [number, () => Box] => [this.graph.node(id).born, () => this.nodeBox(draft, id, depth, group)]),
+      ...[...own].map(([id, [leaf, order]]): [number, () => Box] => [order, () => this.leafBox(draft, id, leaf, depth)]),
     ];
     return parts.sort((a, b) => a[0] - b[0]).map(([, make]) => make());
   }
@@ -200,11 +223,8 @@ export class Scene {
 
   private nodeBox(draft: Draft, id: number, depth: number, group: number): Box {
     const node = this.graph.node(id);
+    if (node.leaf) return this.leafBox(draft, `l${id}@${group}`, id, depth);
     const base = { node: id, group: -1, open: false, depth };
-    if (node.leaf) {
-      const width = Math.ceil(textWidth(node.op, 12, 600) + textWidth(node.shape, 11) + 32);
-      return this.add(draft, { ...base, id: `l${id}@${group}`, leaf: true, width, height: LEAF_HEIGHT, ids: [] });
-    }
     const facts = textWidth(`${node.shape}  ${node.bytes ? bytes(node.bytes) : ""}`, 11) + 50;
     const width = Math.ceil(Math.max(96, textWidth(node.name, 12, 600) + 42, facts) / 4) * 4;
     // the area that a value takes follows its bytes
@@ -212,14 +232,19 @@ export class Scene {
     return this.add(draft, { ...base, id: `n${id}`, leaf: false, width, height, ids: [id] });
   }
 
-  private groupBox(draft: Draft, leaves: Map<number, Set<number>>, group: number, depth: number): Box {
+  private leafBox(draft: Draft, id: string, leaf: number, depth: number): Box {
+    const { op, shape } = this.graph.node(leaf);
+    const width = Math.ceil(textWidth(op, 12, 600) + textWidth(shape, 11) + 32);
+    return this.add(draft, { id, node: leaf, group: -1, open: false, depth, leaf: true, width, height: LEAF_HEIGHT, ids: [] });
+  }
+
+  private groupBox(draft: Draft, leaves: Map<number, Leaves>, group: number, depth: number): Box {
     const { name, type } = this.graph.recording.groups[group];
     const ids = this.members[group];
     const open = this.open.has(group);
     const title = textWidth(name, 12.5, 650) + textWidth(type, 11) + 48;
     const width = Math.ceil(Math.max(112, title, textWidth(groupSummary(ids.length, this.sizes[group]), 11) + 34));
-    const most = Math.max(1, ...this.graph.groupBytes);
-    const height = 50 + Math.round(Math.sqrt(this.sizes[group] / most) * 18);
+    const height = 50 + Math.round(Math.sqrt(this.sizes[group] / this.graph.mostGroupBytes) * 18);
     const box = this.add(draft, { id: `g${group}`, node: -1, group, open, depth, leaf: false, width: open ? width + 60 : width, height, ids });
     if (open) {
       box.children = this.content(draft, leaves, group, depth + 1);
@@ -244,7 +269,7 @@ export class Scene {
       const to = boxes.get(node.id);
       if (!to) continue;
       for (const input of node.inputs) {
-        const from = graph.node(input).leaf ? `l${input}@${node.group}` : boxes.get(input);
+        const from = graph.node(input).leaf ? draft.leafOf.get(`${input}>${node.id}`) : boxes.get(input);
         if (from) connect(from, to, false);
       }
     }
@@ -279,7 +304,7 @@ export class Scene {
   ancestorIn(old: Map<string, Item>, item: Item): Item | undefined {
     const same = old.get(item.id);
     if (same) return same;
-    const from = item.node >= 0 ? (item.leaf ? Number(item.id.split("@")[1]) : this.graph.node(item.node).group) : this.graph.recording.groups[item.group].parent;
+    const from = item.node >= 0 ? (item.leaf ? groupOfLeaf(item.id) : this.graph.node(item.node).group) : this.graph.recording.groups[item.group].parent;
     for (const group of this.graph.around(from)) {
       const found = old.get(`g${group}`);
       if (found) return found;

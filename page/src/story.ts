@@ -91,6 +91,7 @@ export function story(pane: Pane): string {
   return [
     `<div class="soft">${escape(library)}</div><h2>${escape(recording.title)}</h2>`,
     `<p class="lead"><b>${number(pane.extent.operations.length)}</b> nodes, <b>${number(recording.calls.length)}</b> backward calls, <b>${bytes(pane.extent.peak)}</b> saved at the peak.</p>`,
+    pane.extent.operations.length ? "" : `<p class="lead">No node was recorded: nothing that requires grad was computed, or gradients were off.</p>`,
     failureStory(graph),
     growthStory(graph),
     holdStory(graph),

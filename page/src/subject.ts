@@ -60,7 +60,7 @@ export class Extent {
     this.operations = nodes ? graph.operations.filter((node) => nodes.has(node.id)) : graph.operations;
     this.memory = graph.memory(this.operations);
     this.live = graph.live(this.operations);
-    this.peak = Math.max(1, peakOf(this.memory, from, to));
-    this.mostLive = Math.max(1, peakOf(this.live, from, to));
+    this.peak = peakOf(this.memory, from, to);
+    this.mostLive = peakOf(this.live, from, to);
   }
 }

@@ -189,7 +189,7 @@ class Chart {
   /** Corners of a curve that changes in jumps. */
   private curve(series: Series, most: number): number[] {
     const { from, to } = this.pane.subject;
-    const level = (value: number) => this.base - (value / most) * (this.base - TOP);
+    const level = (value: number) => this.base - (value / Math.max(1, most)) * (this.base - TOP);
     let y = level(valueAt(series, from));
     const points = [this.x(from), y];
     for (const [time, value] of series) {

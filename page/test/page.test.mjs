@@ -319,6 +319,38 @@ test("text of twice the size still fits", async () => {
   await page.done();
 });
 
+test("a long graph without modules is divided into parts, and parameters stay near", async () => {
+  const page = await open(browser, "flat");
+  const { items, time, end, runs } = await state(page);
+  assert.equal(time, end, "a look at a graph shows it as it is");
+  assert.ok(items.length < 160 && items.some((item) => item.node >= 0), `${items.length} boxes`);
+  assert.ok(runs <= 3);
+  const groups = await page.evaluate(() => window.retrograd.app.active.graph.recording.groups.map(({ name, kind, type }) => [name, kind, type]));
+  assert.deepEqual(groups[0], ["part 1", "part", "lines 2–4"]);
+  const far = await page.evaluate(async () => {
+    const { active } = window.retrograd.app;
+    await active.openAll();
+    return { all: active.scene.items.filter((item) => !item.leaf && item.node >= 0).length, far: active.scene.edges.filter((edge) => edge.from.leaf && edge.from.node === 0 && edge.bounds[3] - edge.bounds[1] > 200).length, runs: active.scene.runs };
+  });
+  assert.equal(far.all, 3000);
+  assert.equal(far.far, 0, "no edge of a parameter is long");
+  assert.ok(far.runs < 12, `${far.runs} runs`);
+  await page.evaluate(() => window.retrograd.app.active.goTo(0));
+  assert.match((await state(page)).selected, /^l0@\d+\.\d+$/);
+  await shot(page, "flat");
+  clean(page);
+  await page.done();
+});
+
+test("an empty recording says so", async () => {
+  const page = await open(browser, "empty");
+  assert.match(await page.textContent("#panel-details"), /No node was recorded/);
+  for (const key of ["ArrowDown", "]", "0", "Shift+O", "c", "c", "e"]) await page.keyboard.press(key);
+  await settle(page, 200);
+  clean(page);
+  await page.done();
+});
+
 test("boxes never overlap, however one folds", async () => {
   const page = await open(browser, "model");
   const overlaps = await page.evaluate(async () => {

@@ -268,6 +268,29 @@ def carried_state(steps: int = 11, length: int = 14) -> Recording:
     return program.recording
 
 
+FLAT = """\
+for i in range(500):
+    a = torch.tanh(h @ W)
+    b = torch.sigmoid(h * 0.5)
+    h = a * b + h
+"""
+
+
+def flat(turns: int = 500) -> Recording:
+    """A long graph without any module, of which nothing was recorded but what it is."""
+    program = Program("flat.py", FLAT)
+    weight = program.leaf("W", 8, 8)
+    h = program.leaf("h", 4, 8)
+    for _ in range(turns):
+        a = program.op("Mm", [h, weight], 4, 8, line=2, saves="self")
+        a = program.op("Tanh", [a], 4, 8, line=2, saves="result")
+        b = program.op("Mul", [h], 4, 8, line=3)
+        b = program.op("Sigmoid", [b], 4, 8, line=3, saves="result")
+        product = program.op("Mul", [a, b], 4, 8, line=4, saves="self")
+        h = program.op("Add", [product, h], 4, 8, line=4)
+    return program.recording
+
+
 def _cell(program: Program, h: int, weight: int) -> int:
     def gate(name: str, source: int) -> int:
         linear = program.op("Linear", [source, weight], 16, 24, line=3, saves="self")
@@ -360,6 +383,8 @@ def write_all(folder: Path) -> list[Path]:
         write_page(middle, folder / "model.html"),
         write_page(large, folder / "large.html"),
         write_page([ten, middle], folder / "several.html"),
+        write_page(flat(), folder / "flat.html"),
+        write_page(Recording("empty.py", "retrograd", "0.1.0"), folder / "empty.html"),
     ]
 
 
