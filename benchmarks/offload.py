@@ -3,10 +3,12 @@
 Every way of doing the same work runs in a process of its own: once to count the bytes of NumPy's
 arrays at their peak, once for the peak of the process's resident pages (what is in memory-mapped
 files counts there as long as the system keeps it), and a few times for processor and wall time.
-All give the same gradients; that is checked.
+"kept" are the arrays that a graph keeps between its two backward calls. All give the same
+gradients; that is checked.
 """
 
 import argparse
+import contextlib
 import gc
 import json
 import os
@@ -112,6 +114,49 @@ def training(mode: bool, width: int, batch: int) -> Callable[[Any], Work]:
     return prepare
 
 
+# ------------------------------------------------------------------------ a graph that is kept
+
+WIDTH, BATCH, BLOCKS = 256, 16384, 6
+
+
+class Between:
+    """What is measured between the two backward calls of a graph that is kept."""
+
+    note: Callable[[], None] = staticmethod(lambda: None)
+
+
+def kept_graph(scope: Callable[[Any], Any], retain: object) -> Callable[[Any], Work]:
+    """Forward in a scope, then two backward calls."""
+
+    def prepare(torch: Any) -> Work:
+        torch.manual_seed(0)
+        block = (torch.nn.Linear, torch.nn.GELU, torch.nn.LayerNorm)
+        sizes = ((WIDTH, WIDTH), (), (WIDTH,))
+        layers = [kind(*s) for _ in range(BLOCKS) for kind, s in zip(block, sizes, strict=True)]
+        net = torch.nn.Sequential(*layers)
+        x = torch.randn(BATCH, WIDTH)
+
+        def work() -> float:
+            net.zero_grad()
+            with scope(torch):
+                loss = net(x).square().mean()
+            loss.backward(retain_graph=retain)
+            Between.note()
+            loss.backward()
+            return checksum(list(net.parameters()))
+
+        return work
+
+    return prepare
+
+
+def no_scope(_torch: Any) -> Any:
+    return contextlib.nullcontext()
+
+
+KEPT = f"{BLOCKS} blocks of Linear({WIDTH}), GELU, LayerNorm, batch {BATCH}, two backward calls"
+
+
 GROUPS: dict[str, tuple[str, list[Way]]] = {
     "unchain": (
         f"LSTMCell(64, 256), batch 64, a loss in each of {STEPS} steps, window of {WINDOW}",
@@ -131,20 +176,31 @@ GROUPS: dict[str, tuple[str, list[Way]]] = {
         ],
     ),
 }
+GROUPS["offload"] = (
+    KEPT,
+    [
+        Way("retain_graph=True", kept_graph(no_scope, True)),
+        Way('graph.offload(to="disk")', kept_graph(lambda t: t.graph.offload("disk"), True)),
+        Way('retain_graph="recompute"', kept_graph(no_scope, "recompute")),
+    ],
+)
 OTHER_GRADIENTS = ("other gradients",)
 
 
 # ------------------------------------------------------------------------------- measuring
 
 
-def arrays_at_peak(work: Work) -> int:
+def arrays_of(work: Work) -> dict[str, int]:
+    """Bytes of arrays above those before: at the peak, and kept between two backward calls."""
     counted = CountedArrays()
     counted.start()
     work()
     gc.collect()
     before = counted.peak = counted.live
+    kept = []
+    Between.note = staticmethod(lambda: kept.append(counted.live - before))
     work()
-    return counted.peak - before
+    return {"arrays": counted.peak - before, **({"kept": kept[-1]} if kept else {})}
 
 
 def resident_at_peak(work: Work) -> int:
@@ -172,7 +228,7 @@ def measure(group: str, number: int, what: str, rounds: int) -> dict[str, Any]:
 
     work = GROUPS[group][1][number].prepare(torch)
     if what == "arrays":
-        return {"arrays": arrays_at_peak(work)}
+        return dict(arrays_of(work))
     if what == "resident":
         return {"resident": resident_at_peak(work)}
     processor, wall = times(work, rounds)
@@ -194,9 +250,14 @@ def in_process(group: str, number: int, what: str, rounds: int) -> dict[str, Any
     return found
 
 
+def in_mb(count: int | None) -> str:
+    return f"{'':>10}" if count is None else f"{count / 1e6:>7.1f} MB"
+
+
 def print_group(group: str, rounds: int) -> None:
     title, ways = GROUPS[group]
-    print(f"{title}\n{'':<48}{'arrays':>10}{'resident':>10}{'processor':>11}{'wall':>9}")
+    columns = f"{'peak':>10}{'kept':>10}{'resident':>10}{'processor':>11}{'wall':>9}"
+    print(f"{title}\n{'':<48}{columns}")
     sums = {}
     for number, way in enumerate(ways):
         facts: dict[str, Any] = {}
@@ -204,7 +265,8 @@ def print_group(group: str, rounds: int) -> None:
             facts |= in_process(group, number, what, rounds)
         sums[way.label] = facts["sum"]
         print(
-            f"{way.label:<48}{facts['arrays'] / 1e6:>7.1f} MB{facts['resident'] / 1e6:>7.1f} MB"
+            f"{way.label:<48}{in_mb(facts['arrays'])}{in_mb(facts.get('kept'))}"
+            f"{in_mb(facts['resident'])}"
             f"{facts['processor'] * 1e3:>8.0f} ms{facts['wall'] * 1e3:>6.0f} ms",
             flush=True,
         )

@@ -148,6 +148,8 @@ class SavedTensor:
         assert self._hooks is not None
         if self._hooks[0] is by_engine:  # which is told who asks
             found = self._hooks[1](self._packed, node)
+            if found._grad_fn is not None:
+                return found  # the very tensor: somebody has it still
         else:
             found = self._hooks[1](self._packed)
         if not isinstance(found, Tensor):
@@ -193,12 +195,14 @@ class SavedTensor:
     @property
     def data(self) -> Any:
         """What is stored: the packed object if hooks are registered, else the tensor."""
-        return self._value if self._hooks is None else self._packed
+        if self._hooks is None:
+            return self._value
+        return self._packed if self._hooks[0] is not by_engine else self.unpack(raw=True)
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
         """The function that turns the packed object back into a tensor, or None."""
-        return None if self._hooks is None else self._hooks[1]
+        return None if self._hooks is None or self._hooks[0] is by_engine else self._hooks[1]
 
     def register_hooks(self, pack_hook: object = None, unpack_hook: object = None) -> None:
         """Pack this one value now with `pack_hook`, and unpack it with `unpack_hook` later.
@@ -216,6 +220,8 @@ class SavedTensor:
                 "are supported:\n    1. (self: SavedTensor, pack_hook: function, unpack_hook: "
                 "function) -> None"
             )
+        if self._hooks is not None and self._hooks[0] is by_engine:
+            self._value, self._hooks, self._packed = self.unpack(), None, None
         if self._hooks is not None:
             raise runtime_error(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "

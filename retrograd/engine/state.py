@@ -23,7 +23,7 @@ from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
-    from retrograd.engine.node import BackwardCall
+    from retrograd.engine.node import BackwardCall, Node
     from retrograd.ops.registry import Op
 
 # a pack hook, and the unpack hook that takes what it gave
@@ -97,6 +97,7 @@ class _State(threading.local):
     saved_hooks_refused: str | None = None  # the message of disable_saved_tensors_hooks
     op_watcher: Callable[[Op, tuple[object, ...]], None] | None = None  # sees ops; needs UNUSUAL
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
+    on_saved: Callable[[Node], None] | None = None  # is told of each new node that saved values
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
     autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on
@@ -192,6 +193,12 @@ def set_saved_hooks(pairs: tuple[Hooks, ...]) -> None:
     """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
     change = bool(pairs) - bool(STATE.saved_hooks)
     _switch(STATE, "saved_hooks", pairs, "UNUSUAL", change)
+
+
+def set_on_saved(told: Callable[[Node], None] | None) -> None:
+    """Have a function told of the nodes that this thread makes, keeping the global count right."""
+    change = (told is not None) - (STATE.on_saved is not None)
+    _switch(STATE, "on_saved", told, "UNUSUAL", change)
 
 
 def set_op_modes(modes: tuple[object, ...]) -> None:

@@ -48,6 +48,7 @@ from retrograd.engine.state import (
     set_autocast,
     set_grad_mode,
     set_inference,
+    set_on_saved,
     set_saved_hooks,
 )
 from retrograd.engine.strictness import check_unchanged, check_unwalked
@@ -214,7 +215,7 @@ def _run_in_thread(
     modes = (state.grad_enabled, state.cut)
     hooks, refused = state.saved_hooks, state.saved_hooks_refused
     inference, outer, switches = state.inference, state.call, dict(SWITCHES.__dict__)
-    autocast, cached = state.autocast, state.autocast_cache
+    autocast, cached, told = state.autocast, state.autocast_cache, state.on_saved
 
     def work() -> None:
         STATE.call, STATE.depth, STATE.saved_hooks_refused = outer, depth, refused
@@ -223,6 +224,7 @@ def _run_in_thread(
             set_inference(inference)
             set_saved_hooks(hooks)
             set_autocast(autocast)
+            set_on_saved(told)
             STATE.autocast_cache = cached
             set_grad_mode(*modes)
             outcome.append(run_backward(roots, gradients, call, inputs))
@@ -232,6 +234,7 @@ def _run_in_thread(
             try:
                 set_grad_mode(True)
                 set_autocast(None)
+                set_on_saved(None)
                 set_saved_hooks(())
                 set_inference(False)
             finally:

@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = on_first_use(
         "growing": "Growing GrowthWatch watch_growth",
         "holding": "Holder Holders holders",
         "ledgers": "Entry Ledger Row ledger",
+        "offloading": "offload",
         "recording": "record view",
         "showing": "show",
         "states": "Event History State history state",

@@ -22,6 +22,7 @@ from retrograd.graph.states import history as history
 from retrograd.graph.holding import holders as holders
 from retrograd.graph.strictness import is_strict as is_strict
 from retrograd.graph.ledgers import ledger as ledger
+from retrograd.graph.offloading import offload as offload
 from retrograd.graph.recording import record as record
 from retrograd.graph.showing import show as show
 from retrograd.graph.states import state as state

@@ -26,7 +26,13 @@ def usable(*tensors: Tensor) -> bool:
     """Whether the layer's tensors are plain ones of the CPU, and nothing watches ops."""
     array = tensors[0]._array
     kind = array.dtype
-    if HOT["UNUSUAL"] or STATE.transforms or kind.char not in "fd" or type(array) is not CPU.array:
+    watched = STATE.on_saved is not None  # which is told of the one node as well
+    if (
+        HOT["UNUSUAL"] != watched
+        or STATE.transforms
+        or kind.char not in "fd"
+        or type(array) is not CPU.array
+    ):
         return False
     return all(type(t)._level == 0 and t._array.dtype is kind and t._array.size for t in tensors)
 

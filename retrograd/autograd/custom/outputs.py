@@ -85,6 +85,8 @@ class Outputs:
             self.node.saved = tuple([self._saved(value, outputs) for value in self.saving])
             if STRICT.enabled:
                 note_saved(self.node)
+            if STATE.on_saved is not None:
+                STATE.on_saved(self.node)
 
     def carries(self, value: object) -> bool:
         """Whether gradients flow through an output."""
@@ -300,6 +302,8 @@ def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
     node.saved = tuple(saved)
     if STRICT.enabled:
         note_saved(node)
+    if STATE.on_saved is not None:
+        STATE.on_saved(node)
 
 
 def _identities(values: Any) -> set[int]:

@@ -166,6 +166,8 @@ def fill_outputs(op: Op, node: Node, outputs: list[Tensor]) -> None:
             node.saved = (*saved[:place], stored, cell, cell.version, *saved[place + 3 :])
     if STRICT.enabled:
         note_saved(node)
+    if STATE.on_saved is not None and op.plan.kept:
+        STATE.on_saved(node)
 
 
 def _node_form(

@@ -35,7 +35,7 @@ CALL_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backw
 
 def rare_mode() -> str | None:
     """The name of a mode of this thread under which no step is recorded; None without one."""
-    for name in ("inference", "saved_hooks", "op_watcher", "op_modes", "mutation", "autocast"):
+    for name in "inference saved_hooks op_watcher op_modes mutation autocast on_saved".split():
         if getattr(STATE, name):
             return name
     if ANOMALY.enabled or STRICT.enabled or STATE.transforms or STACK.modes:
