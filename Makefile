@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures drawings
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures drawings chromium docs-test
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -34,6 +34,7 @@ help:
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
 	@echo "make docs     the documentation as a site, in site/: open site/index.html"
+	@echo "make docs-test  the site's search, in Chromium"
 	@echo "make page     build the page that shows a graph (needs Node) into retrograd/graph/asset"
 	@echo "make page-test  the page in real headless Chromium, installed where it is missing"
 	@echo "make clean    remove .venv, builds and caches"
@@ -101,29 +102,37 @@ page: page/node_modules/installed
 # Chromium is Debian's: installed where it is missing and this may be done. The pages that the tests
 # open are written by Python, as a user's are. What the tests see is kept in build/page/shots.
 CHROMIUM ?= /usr/bin/chromium
-page-test: page/node_modules/installed $(VENV)/installed
+chromium:
 	@test -x $(CHROMIUM) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || true
-	@test -x $(CHROMIUM) || { echo "make page-test needs Chromium: none at $(CHROMIUM), and it could not be installed." \
+	@test -x $(CHROMIUM) || { echo "the page is tested in Chromium: none at $(CHROMIUM), and it could not be installed." \
 		"Install it, or set CHROMIUM=/path/to/chromium"; exit 1; }
+
+page-test: page/node_modules/installed $(VENV)/installed chromium
 	rm -rf build/page && mkdir -p build/page/shots
 	cd page && node_modules/.bin/tsc -p . && node build.mjs ../build/page/page.html
 	@cmp build/page/page.html retrograd/graph/asset/page.html || { echo "page/ and the asset differ: run make page"; exit 1; }
 	$(BIN)/python -m tests.graph.recordings build/page/pages
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) SHOTS=$(abspath build/page/shots) npm test --silent
 
+# The site, opened from the disk as a reader may: its search finds names.
+docs-test: docs page/node_modules/installed chromium
+	cd page && CHROMIUM=$(CHROMIUM) SITE=$(abspath site) node --test test/site.test.mjs
+
 # The pictures of the page in the documentation.
-page-pictures: page/node_modules/installed $(VENV)/installed
+page-pictures: page/node_modules/installed $(VENV)/installed chromium
 	$(BIN)/python -m tests.graph.recordings build/page/pages
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) node test/pictures.mjs $(abspath docs/graph)
 
 # The drawings of the documentation: programs of docs/drawings, recorded, and drawn by the page itself.
-drawings: page/node_modules/installed $(VENV)/installed
+drawings: page/node_modules/installed $(VENV)/installed chromium
 	rm -rf build/drawings docs/drawings/*.svg && mkdir -p build/drawings
 	$(BIN)/python docs/drawings/programs.py build/drawings
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/drawings) node test/drawings.mjs $(abspath docs/drawings)
 
 page/node_modules/installed: page/package.json page/package-lock.json
+	@command -v npm >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null; } || true
 	@command -v npm >/dev/null || { echo "the page is built with Node 20 or newer and npm: none was found"; exit 1; }
 	cd page && npm ci --silent
 	@touch $@
