@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import CPU, xp_of
+from retrograd.backend import NAMED, xp_of
 from retrograd.backend.arrays import DType
 from retrograd.engine import failures
 from retrograd.engine.edges import GradientEdge
@@ -339,7 +339,7 @@ def _start_gradients(
                 raise failures.not_scalar(shape)
             if dtype in dtypes.COMPLEX_TYPES:
                 raise failures.complex_root(dtypes.from_numpy_dtype(dtype))
-            xp = xp_of(root._array) if isinstance(root, Tensor) else CPU.xp
+            xp = xp_of(root._array) if isinstance(root, Tensor) else NAMED["cpu"].xp
             gradient = wrap(xp.filled(shape, 1, dtype))
         started.append(gradient)
     return started

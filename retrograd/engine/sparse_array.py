@@ -21,6 +21,7 @@ import numpy as np
 
 from retrograd.above import above
 from retrograd.backend import CPU
+from retrograd.backend.device import BACKENDS
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import layout as Layout
 from retrograd.tensor.size import sparse_coo, sparse_csr
@@ -224,8 +225,8 @@ def csr(
 
 
 def as_array(value: object) -> Any:
-    """A gradient as an array: sparse ones stay what they are."""
-    return value if type(value) is SparseArray else np.asarray(value)
+    """A gradient as an array: sparse ones and those of other backends stay what they are."""
+    return value if type(value) is SparseArray or type(value) in BACKENDS else np.asarray(value)
 
 
 def has_sparse(arrays: Iterable[object]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from retrograd.backend import NAMED
 from retrograd.tensor import Tensor, wrap
 
 
@@ -24,6 +25,7 @@ def standard_basis(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterato
             if first < last:  # a diagonal: every (size + 1)th element in the order of memory
                 corner = (first - start) * size + first - before
                 array.reshape(-1)[corner :: size + 1][: last - first] = 1
-            chunk.append(wrap(array.reshape((count, *tensor._array.shape))))
+            vectors = array.reshape((count, *tensor._array.shape))
+            chunk.append(wrap(NAMED["cpu"].from_numpy(vectors)))
             before += size
         yield chunk

@@ -36,6 +36,8 @@ def set_elementwise(op: Op, args: tuple[Any, ...], tensors: list[Any], output: T
     """
     array = output._array
     plan: CallPlan = op.plan
+    if type(array) is not np.ndarray:
+        return False
     if array.dtype is not dtypes.F64 and array.dtype is not dtypes.F32:
         return False
     recording = STATE.grad_enabled

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd import dtypes
 from retrograd.above import above
-from retrograd.backend import backend_of
+from retrograd.backend import NAMED, backend_of
 from retrograd.backend.arrays import DType
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
+from retrograd.engine.sparse_array import as_array
 from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
@@ -218,7 +217,7 @@ class OpCall:
         finally:
             if token is not None:
                 leave_quiet(token)
-        return [wrap(np.asarray(total)) if raw and total is not None else total]
+        return [wrap(as_array(total)) if raw and total is not None else total]
 
     def _reduction(self, tangent: Tensor) -> Tensor | None:
         """The sum of the tangents, each times its element's weight in the result."""
@@ -284,7 +283,7 @@ class OpCall:
         if output._level:
             start: Tensor = RECORDED.zeros_like(output)
         else:
-            start = wrap(np.zeros(output._array.shape, output._array.dtype))
+            start = wrap(NAMED["cpu"].xp.zeros(output._array.shape, output._array.dtype))
         start._requires_grad = True
         start.__dict__[TRACE] = NOBODY
         return start
@@ -329,8 +328,9 @@ class OpCall:
         """Whether a write into a new tangent could change another one, or is impossible."""
         if tangent._view is not None or not tangent._array.flags.writeable:
             return True
+        share = backend_of(tangent._array).xp.shares_memory
         for other in self.tangents:
-            if other is not None and np.may_share_memory(tangent._array, other._array):
+            if other is not None and share(tangent._array, other._array):
                 return True
         return False
 

@@ -7,8 +7,8 @@ from retrograd.replay import Replay
 from tests.replay.programs import PROGRAMS, Output
 from tests.replay.test_reading import Writer, changed, same
 
-# A derivative of a Function under hooks, and a distribution that looks at its parameters.
-ORDINARY = {"own_derivatives", "distributions"}
+# A distribution looks at its parameters.
+ORDINARY = {"distributions"}
 
 
 def detached(value):

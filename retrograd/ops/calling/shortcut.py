@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backend import CPU
 from retrograd.dtypes import F32, F64
 from retrograd.engine.packing import is_packed, pack_new
 from retrograd.engine.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
+
+_CPU_ARRAY = CPU.array
 
 
 def shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
@@ -58,8 +61,8 @@ def usual_operands(plan: CallPlan, args: tuple[Any, ...]) -> list[Any] | None:
     for value in operands:
         kind = type(value)
         if kind is Tensor or kind is parameter:
-            dtype = value._array.dtype
-            if dtype is not F32 and dtype is not F64:
+            array = value._array
+            if type(array) is not _CPU_ARRAY or (array.dtype is not F32 and array.dtype is not F64):
                 return None
             first = value
         elif first is None or (kind is not float and kind is not int and value is not None):

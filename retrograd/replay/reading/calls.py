@@ -84,7 +84,7 @@ class Calls(Builtins):
 
     made: dict[int, tuple[Any, Definition, Frame, dict[str, Any]]]
     functions: dict[type, type]
-    readers: dict[int, Any]  # functions of the library with such of the user's in them
+    readers: dict[int, tuple[Any, Any]]  # functions of the library, with such of the user's in them
 
     def call(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame
@@ -357,13 +357,15 @@ class Calls(Builtins):
             )
         if not isinstance(function, FunctionType) or id(function) in self.made:
             return function
+        if id(function) in self.readers:
+            return self.readers[id(function)][1]
         if not is_own(function):
             self.outside.constant(function, function.__name__)
             return self._reader_of(function)
-        if id(function) not in self.readers:
-            self.readers[id(function)] = function  # it may be in one of its own cells
-            self.readers[id(function)] = self._own_with_readers(function, frame)
-        return self.readers[id(function)]
+        self.readers[id(function)] = (function, function)  # it may be in one of its own cells
+        changed = self._own_with_readers(function, frame)
+        self.readers[id(function)] = (function, changed)  # both stay: the number is of one alive
+        return changed
 
     def _own_with_readers(self, function: FunctionType, frame: Frame) -> Any:
         cells = function.__closure__ or ()
@@ -391,6 +393,7 @@ class Calls(Builtins):
         def read(*args: Any, **kwargs: Any) -> Any:
             return self.call(function, args, kwargs, self.frame)
 
+        self.readers[id(read)] = (read, read)  # it needs no other
         return read
 
     def _read_function(self, kind: Any, frame: Frame) -> Any:
