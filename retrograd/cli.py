@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import compat, doctor, explain, info, lint, run
+from .commands import compat, doctor, explain, info, lint, run, view
 
-COMMANDS = (run, doctor, lint, compat, explain, info)
+COMMANDS = (run, doctor, view, lint, compat, explain, info)
 """In the order of `retrograd --help`."""
 
 

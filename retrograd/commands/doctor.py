@@ -9,7 +9,7 @@ from pathlib import Path
 
 from retrograd.diagnostics.layout import HelpFormatter
 
-from .program import add_program, problem_of
+from .program import add_program, problem_of, seconds
 
 EXAMPLE = """\
 examples:
@@ -62,7 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--max-seconds",
-        type=_seconds,
+        type=seconds,
         metavar="N",
         help="interrupt the program so many seconds after it has imported torch, and report what "
         "was seen",
@@ -72,16 +72,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_program(parser, "the program and its arguments")
     parser.set_defaults(run=run, parser=parser)
-
-
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not found > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return found
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The program that `retrograd run` and `retrograd doctor` start: a script, or `-m` and a module."""
+"""The program that `retrograd run`, `doctor` and `view` start: a script, or `-m` and a module."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def problem_of(options: argparse.Namespace) -> str | None:
         where = "" if os.path.isabs(script) else f" in {os.getcwd()}"
         return f"there is no file {script!r}{where}"
     return None
+
+
+def seconds(text: str) -> float:
+    """An option that is a number of seconds."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not found > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return found

@@ -189,6 +189,11 @@ class Lives:
         life.label = name
         self._owners[memory_key(self.reader, tensor)] = name
 
+    @property
+    def seen(self) -> int:
+        """Nodes and leaves in all, also those that are not kept."""
+        return self._count
+
     def _keep(self, life: Life) -> None:
         self._count += 1
         if len(self.known) >= MOST_NODES:

@@ -72,7 +72,7 @@ class Look:
     held: list[tuple[str, int]]
 
 
-@dataclass
+@dataclass(eq=False)
 class Recorder:
     """Everything that was written down. `install` begins, `remove` ends."""
 

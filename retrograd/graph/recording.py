@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 from retrograd.graph import schema
 from retrograd.graph.assembly import Facts, assemble
 from retrograd.graph.lives import Life, Memory, Position
+from retrograd.graph.page import write_page
 from retrograd.graph.recorder import RecordedCall, Recorder
 from retrograd.graph.steps import KEPT
-from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.graph.summary import summarized
+from retrograd.watching.endings import first_line
+from retrograd.watching.engines import Engine, choose_engine
 from retrograd.watching.lines import LEAF, latest_tracer
 from retrograd.watching.monitoring import make_tracer
 from retrograd.watching.places import Place, is_user_file
@@ -60,7 +65,7 @@ class record:
         self.recorder: Recorder | None = None
 
     def __enter__(self) -> record:
-        self.start(_engine_named(self._engine), sys._getframe(1))
+        self.start(choose_engine(self._engine), sys._getframe(1))
         return self
 
     def __exit__(
@@ -72,15 +77,23 @@ class record:
         self.finish(error, [sys._getframe(1)])
 
     def start(
-        self, engine: Engine, frame: FrameType | None, wanted: frozenset[int] = frozenset()
+        self,
+        engine: Engine,
+        frame: FrameType | None,
+        wanted: frozenset[int] = frozenset(),
+        is_user: Callable[[str], bool] = is_user_file,
     ) -> None:
-        """Begin; the functions from `frame` outwards run already."""
+        """Begin; the functions from `frame` outwards run already.
+
+        Steps that are `wanted` are never left out; `is_user` says which files are the program's.
+        """
         tracer = latest_tracer()
         if tracer is None or not tracer.running:  # else the doctor's, or that of an outer block
-            tracer = make_tracer(engine.counter, is_user_file)
+            tracer = make_tracer(engine.counter, is_user)
             self._own_tracer = True
         self.recorder = Recorder(engine, tracer, self._steps, wanted)
         self.recorder.install()
+        _stop_in_forked_children(self.recorder)
         if self._own_tracer:
             tracer.start(frame)
 
@@ -92,7 +105,7 @@ class record:
         if self._own_tracer:
             recorder.tracer.stop()
         if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
-            recorder.note_error(_first_line(error), _place_of(error))
+            recorder.note_error(first_line(error), _place_of(error))
         recorder.look_at(scopes)
         recorder.unseen += [f"not seen: {sentence}" for sentence in recorder.tracer.unseen]
         recorder.remove()
@@ -125,9 +138,20 @@ class record:
         """The record as the page reads it."""
         return schema.to_json(self.data)
 
+    def view(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page, one file that needs nothing else; gives its path."""
+        return write_page(self.data, path)
 
-def view(tensors: Any, *, title: str = "") -> schema.Recording:
-    """The graph behind a tensor, or several, as it is now.
+    def __str__(self) -> str:
+        return summarized(self.data)
+
+
+def view(
+    tensors: Any, path: str | os.PathLike[str] | None = None, *, title: str = ""
+) -> schema.Recording:
+    """Write a page that shows the graph behind a tensor, or several, as it is now.
+
+    path    of the page; None only gives the data
 
     >>> x = torch.ones(3, requires_grad=True)
     >>> loss = x.exp().sum()
@@ -135,7 +159,8 @@ def view(tensors: Any, *, title: str = "") -> schema.Recording:
     [('AccumulateGrad', 0), ('ExpBackward0', 0), ('SumBackward0', 0)]
 
     Lines of PyTorch's nodes are known only where a recording, a watch or the doctor was running
-    when they were made; modules only in recordings. What cannot be seen is in `notes`.
+    when they were made; modules only in recordings. What cannot be seen is said on the page and in
+    `notes`.
     """
     given = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     if not given:
@@ -144,7 +169,10 @@ def view(tensors: Any, *, title: str = "") -> schema.Recording:
     facts = _snapshot(reader, given, sys._getframe(1))
     library = sys.modules["torch" if reader.library == "torch" else "retrograd"]
     version = str(library.__version__).partition("+")[0]
-    return assemble(facts, title or "graph", NAMES[reader.library], version)
+    found = assemble(facts, title or "graph", NAMES[reader.library], version)
+    if path is not None:
+        write_page(found, path)
+    return found
 
 
 def _snapshot(reader: Reader, tensors: Iterable[Any], frame: FrameType) -> Facts:
@@ -220,10 +248,23 @@ def _past_call(freeing: Freeing) -> RecordedCall:
     )
 
 
-def _engine_named(name: str | None) -> Engine:
-    real = "torch" in sys.modules and sys.modules["torch"] is not sys.modules["retrograd"]
-    wanted = name or ("torch" if real else "retrograd")
-    return TorchEngine() if wanted == "torch" else RetrogradEngine()
+_running: weakref.WeakSet[Recorder] = weakref.WeakSet()
+_forks_are_noticed = False
+
+
+def _stop_in_forked_children(recorder: Recorder) -> None:
+    """A data loading worker is a copy of this process that nobody asks anything."""
+    global _forks_are_noticed
+
+    def after_fork() -> None:
+        for known in list(_running):
+            known.enabled = False
+            known.tracer.stop()
+
+    _running.add(recorder)
+    if not _forks_are_noticed and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=after_fork)
+        _forks_are_noticed = True
 
 
 def _not_visible(library: str) -> list[str]:
@@ -233,10 +274,6 @@ def _not_visible(library: str) -> list[str]:
             "not visible in PyTorch: what write-into-view nodes save; the thread of a node"
         )
     return notes
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _place_of(error: BaseException) -> Place | None:

@@ -1,0 +1,72 @@
+"""What recording a graph's life costs: steps under `graph.record` and plain, in turns.
+
+    python -m benchmarks.recording [--rounds 5] [--engine torch|retrograd] [WORKLOAD ...]
+
+Prints, for each workload, the time of a plain step, the ratio of a recorded one to it and that of
+a second plain one as a control (medians over rounds), and what recording adds per node of the
+graph. A recording of its own is made in each round, so its start and its end are in the figures.
+Measured is processor time with one thread, so that what else runs on the machine does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.doctor import WORKLOADS, Step, run_steps
+from retrograd.graph import record
+from retrograd.watching.engines import choose_engine
+
+LEAST_SECONDS = 0.4  # of one measurement
+
+
+def recorded_steps(engine: str, step: Step, count: int) -> tuple[float, int]:
+    """Seconds for steps that are recorded, and the nodes that were seen in each."""
+    with record(engine) as recording:
+        seconds = run_steps(step, count)
+    assert recording.recorder is not None
+    return seconds, recording.recorder.lives.seen // count
+
+
+def measure(engine: str, make: Callable[[Any], Step], rounds: int) -> tuple[list[float], int]:
+    """Seconds of a step: plain, recorded, plain again; and nodes per step."""
+    torch = choose_engine(engine).torch
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    step = make(torch)
+    run_steps(step, 5)
+    count = max(3, round(LEAST_SECONDS / (run_steps(step, 5) / 5)))
+    nodes = recorded_steps(engine, step, 10)[1]
+    rows = []
+    for _ in range(rounds):
+        plain = run_steps(step, count)
+        recorded, _ = recorded_steps(engine, step, count)
+        rows.append([each / count for each in (plain, recorded, run_steps(step, count))])
+    return [statistics.median(row[column] for row in rows) for column in range(3)], nodes
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--engine", choices=("torch", "retrograd"), default="torch")
+    options = parser.parse_args(arguments)
+    importlib.import_module(f"{options.engine}.optim")
+    columns = ("plain", "recorded", "control", "nodes", "us/node")
+    print(f"{'workload':<18}" + "".join(f"{column:>11}" for column in columns))
+    for name in options.workloads or WORKLOADS:
+        (plain, seen, again), nodes = measure(options.engine, WORKLOADS[name], options.rounds)
+        each = (seen - plain) / max(nodes, 1) * 1e6
+        print(
+            f"{name:<18}{plain * 1e3:>8.2f} ms{seen / plain:>10.2f}x{again / plain:>10.2f}x"
+            f"{nodes:>11}{each:>11.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

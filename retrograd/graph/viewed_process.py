@@ -1,0 +1,101 @@
+"""Inside the process of a program that `retrograd view` runs: recorded, and the page written."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retrograd.graph.page import write_page
+from retrograd.graph.recording import record
+from retrograd.graph.schema import Recording, to_json
+from retrograd.graph.summary import summarized
+from retrograd.watching.engines import Engine
+from retrograd.watching.files import as_json, write_atomically
+from retrograd.watching.places import is_user_file
+from retrograd.watching.program import Program
+from retrograd.watching.program_run import ProgramRun, run_to_the_end
+
+
+@dataclass
+class Variables:
+    """The variables of the program's `__main__`, where a frame is expected."""
+
+    f_locals: dict[str, Any]
+
+
+class View(ProgramRun):
+    """One program that is recorded."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        program = Program(config["script"], config["module"], tuple(config["arguments"]))
+        super().__init__(program, config["engine"])
+        self.answer = Path(config["answer"])
+        self.page = Path(config["page"])
+        self.json = None if config["json"] is None else Path(config["json"])
+        self.compared: list[int] = config["compare"]
+        self.width: int = config["width"]
+        self.recording = record(steps=config["steps"], title=config["title"])
+
+    def begin(self, engine: Engine) -> None:
+        """The program has the library now: record from here."""
+        self.answer.with_name("begun").touch()
+        folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in self.own)
+
+        def is_user(file: str) -> bool:
+            real = os.path.realpath(file)
+            return is_user_file(file) or bool(folders and real.startswith(folders))
+
+        self.recording.start(engine, sys._getframe(1), frozenset(self.compared), is_user)
+
+    def after(self) -> None:
+        """No line of the program's own runs any more."""
+        if self.recording.recorder is not None:
+            self.recording.recorder.tracer.stop()
+
+    def tell(self) -> None:
+        """Write the page, and say where it is."""
+        told: dict[str, object] = {"found": self.found, "seen": False}
+        if self.recording.recorder is not None:
+            told["seen"] = True
+            scopes: list[Any] = [Variables(self.namespace)]
+            trace = None if self.error is None else self.error.__traceback__
+            while trace is not None:
+                scopes.insert(0, trace.tb_frame)
+                trace = trace.tb_next
+            self.recording.finish(self.error, scopes)
+            data = self.recording.data
+            if self.left_early:
+                data.notes.append("not seen: what the program left undone: it ended by os._exit")
+            told["summary"] = summarized(data, self.width)
+            told["calls"] = len(data.calls)
+            told["address"], told["missing"] = self._address(data)
+            told["problem"] = self._write(data)
+        write_atomically(self.answer, as_json(told))
+
+    def _write(self, data: Recording) -> str:
+        """Write the files; gives what went wrong."""
+        try:
+            write_page(data, self.page)
+            if self.json is not None:
+                write_atomically(self.json, to_json(data) + "\n")
+        except OSError as error:
+            return f"{error.filename or self.page}: {error.strerror}"
+        return ""
+
+    def _address(self, data: Recording) -> tuple[str, list[int]]:
+        """The end of an address that puts two steps side by side; those that are not there."""
+        places = {group.name: place for place, group in enumerate(data.groups)}
+        missing = [step for step in self.compared if f"step {step}" not in places]
+        if not self.compared or missing:
+            return "", missing
+        one, two = (places[f"step {step}"] for step in self.compared)
+        return f"#a=0,g{one}&b=0,g{two}", []
+
+
+def main(config: str) -> int:
+    """Run the program that a configuration file describes."""
+    return run_to_the_end(View(json.loads(Path(config).read_text(encoding="utf-8"))))
