@@ -330,6 +330,8 @@ RULE(rule_extreme)
     return put_along(values, saved[0], shape, ndim, dim, results);
 }
 
+#define SHORT_ROWS 1024 /* elements: what `SHORT_WORK` is to the kernels for rows */
+
 /* logsumexp along one dimension: grad * exp(input - out). The shifted input first, then NumPy's exp, then the product:
  * `lines` parts of `size` times `after` elements, with `after` gradients and results each. */
 #define SHIFT(type)                                                     \
@@ -375,6 +377,9 @@ RULE(rule_logsumexp)
     npy_intp lines = 1, size = 1, after = 1;
     for (int axis = 0, passed = 0; axis < ndim; passed |= summed[axis], axis++) {
         *(summed[axis] ? &size : passed ? &after : &lines) *= PyArray_DIM(ARRAY(input), axis);
+    }
+    if (after == 1 && lines * size > SHORT_ROWS) { /* the kernel for whole rows is faster */
+        return 0;
     }
     PyObject *shifted = PyArray_SIZE(ARRAY(g)) == lines * after ? new_array_like(input) : NULL;
     if (shifted == NULL) {

@@ -563,6 +563,14 @@ class Table:
     @staticmethod
     def _logsigmoid_gradient(grad: Tensor, input: Tensor) -> Tensor: ...
     @staticmethod
+    def _logsumexp_gradient(
+        g: Tensor,
+        input: Tensor,
+        out: Tensor,
+        dim: int | Sequence[int] | None,
+        keepdim: bool,
+    ) -> Tensor: ...
+    @staticmethod
     def _lstm_step(
         input: Tensor,
         hidden: Tensor,
@@ -791,6 +799,8 @@ class Table:
     ) -> Tensor: ...
     @staticmethod
     def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+    @staticmethod
+    def _reversed_cumsum(g: Tensor, dim: int) -> Tensor: ...
     @staticmethod
     def _round_decimals(input: Tensor, decimals: int, *, out: Tensor | None = None) -> Tensor: ...
     @staticmethod

@@ -205,14 +205,18 @@ def test_running_sums(shape: tuple[int, ...], dtype: Any) -> None:
     assert rows.running_sum(misaligned(x), x.ndim - 1).tobytes() == expected.tobytes()
     turned = np.ascontiguousarray(x[..., ::-1])[..., ::-1]
     assert rows.running_sum(turned, -1).tobytes() == expected.tobytes()
+    expected = neutral("_reversed_cumsum", x, -1)
+    assert rows.sum_to_end(x, -1).tobytes() == expected.tobytes()
+    assert rows.sum_to_end(turned, x.ndim - 1).tobytes() == expected.tobytes()
 
 
-def test_running_sums_decline() -> None:
-    x = numbers((4, 5), np.float32)
+@pytest.mark.parametrize("name", ["running_sum", "sum_to_end"])
+def test_running_sums_decline(name: str) -> None:
+    run, x = getattr(rows, name), numbers((4, 5), np.float32)
     for dim in (0, 2, -2, 1.0):
-        assert rows.running_sum(x, dim) is None
+        assert run(x, dim) is None
     for other in (x[:0], x.astype(np.float16), x.astype(int), np.float32(1), x.tolist()):
-        assert rows.running_sum(other, -1) is None
+        assert run(other, -1) is None
 
 
 def test_errors_are_those_of_the_neutral_kernels() -> None:

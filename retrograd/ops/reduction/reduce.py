@@ -13,7 +13,15 @@ from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
 from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
-from retrograd.ops.registry import RECORDED, Table, composite, inner_op, method_only, op
+from retrograd.ops.registry import (
+    RECORDED,
+    Table,
+    composite,
+    inner_op,
+    method_only,
+    op,
+    table_entry,
+)
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Tensor
@@ -553,11 +561,30 @@ def _logsumexp_samples() -> list[Sample]:
     return more
 
 
+def _logsumexp_gradient(
+    m: Table, g: Any, input: Any, out: Any, dim: Ints | None, keepdim: bool
+) -> Any:
+    shifted = m.sub(input, restore_dims(m, out, input.shape, dim, keepdim))
+    return m.mul(restore_dims(m, g, input.shape, dim, keepdim), m.exp(shifted))
+
+
+def _recorded_logsumexp_gradient(
+    g: Tensor, input: Tensor, out: Tensor, dim: Ints | None, keepdim: bool
+) -> Tensor:
+    found: Tensor = _logsumexp_gradient(RECORDED, g, input, out, dim, keepdim)
+    return found
+
+
+table_entry(
+    "_logsumexp_gradient",
+    lambda xp, *arguments: _logsumexp_gradient(xp.raw, *arguments),
+    _recorded_logsumexp_gradient,
+)
+compiled_first("_logsumexp_gradient", "logsumexp_gradient")
+
+
 @op(
-    input=lambda m, g, input, out, dim, keepdim: m.mul(
-        restore_dims(m, g, input.shape, dim, keepdim),
-        m.exp(m.sub(input, restore_dims(m, out, input.shape, dim, keepdim))),
-    ),
+    input=lambda m, g, input, out, dim, keepdim: m._logsumexp_gradient(g, input, out, dim, keepdim),
     float_result=True,
     elementwise=False,
     samples=_logsumexp_samples,
@@ -579,6 +606,11 @@ def logsumexp(xp: Namespace, input: Array, dim: Ints | None, keepdim: bool = Fal
     total = xp.sum(xp.exp(input - peak), axis=axes, keepdims=True)
     result = xp.log(total) + peak
     return result if keepdim else xp.squeeze(result, axes)
+
+
+compiled_first(
+    "logsumexp", lambda input, dim, keepdim=False: rows.logsumexp(input, dim, keepdim), short=True
+)
 
 
 # ------------------------------------------------------------------------------- all, any, count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend.cpu_rows import compiled_first, rows
@@ -11,7 +12,7 @@ from retrograd.ops import errors
 from retrograd.ops.elementwise.special import complex_logaddexp
 from retrograd.ops.kinds import Array, DType, Namespace, wrap_dim
 from retrograd.ops.reduction.reduce import cast_summands, cast_total, has_zeros
-from retrograd.ops.registry import RECORDED, Table, composite, function_only, op
+from retrograd.ops.registry import RECORDED, Table, composite, function_only, op, table_entry
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
 
@@ -41,9 +42,26 @@ def _dtype_samples(dtype: str) -> list[Sample]:
 # ------------------------------------------------------------------------------- sum and product
 
 
+def _reversed_cumsum(m: Table, g: Any, dim: int) -> Any:
+    return m.flip(m.cumsum(m.flip(g, (dim,)), dim), (dim,))
+
+
+def _recorded_reversed_cumsum(g: Tensor, dim: int) -> Tensor:
+    found: Tensor = _reversed_cumsum(RECORDED, g, dim)
+    return found
+
+
+table_entry(
+    "_reversed_cumsum",
+    lambda xp, g, dim: _reversed_cumsum(xp.raw, g, dim),
+    _recorded_reversed_cumsum,
+)
+compiled_first("_reversed_cumsum", "sum_to_end")
+
+
 def reversed_cumsum(m: Table, g: Tensor, dim: int) -> Tensor:
     """Sums from each place to the end."""
-    return m.flip(m.cumsum(m.flip(g, (dim,)), dim), (dim,))
+    return m._reversed_cumsum(g, dim)
 
 
 @op(

@@ -15,6 +15,7 @@
 #include "rows.h"
 
 #define ARRAY(object) ((PyArrayObject *)(object))
+#define SHORT_WORK 1024 /* elements: up to here results have NumPy's bits, as those of the core's kernels for small arrays do */
 #define LONG_WORK 8192 /* elements: from here on other threads may run meanwhile */
 
 extern const RowLoops *row_loops; /* the build in use */
@@ -22,7 +23,7 @@ extern const ThreadPool *row_pool;
 
 extern PyMethodDef sum_methods[], channel_methods[];                   /* sums.c, channels.c */
 extern PyMethodDef taking_methods[], adding_methods[];                /* taking.c, adding.c */
-extern PyMethodDef running_methods[];                                 /* running.c */
+extern PyMethodDef running_methods[], logsumexp_methods[];            /* running.c, logsumexp.c */
 extern PyMethodDef element_methods[];                                 /* elementwise.c */
 extern PyMethodDef recurrent_methods[];                               /* recurrent.c */
 extern PyMethodDef attention_methods[], loss_methods[];               /* attention.c, losses.c */
@@ -55,6 +56,13 @@ are_same_shape(PyObject *a, PyObject *b)
 
 /* The same elements row by row and aligned: the array itself or a copy, a new reference. In module.c. */
 PyObject *by_rows(PyObject *array);
+
+typedef struct {
+    npy_intp count, length;
+} Rows;
+
+/* Whether `dim` is the last dimension of an array that is not short; then its rows. In module.c. */
+int read_rows(PyObject *array, PyObject *dim, Rows *rows);
 
 /* Dense and aligned, in rows or in columns. */
 static inline int

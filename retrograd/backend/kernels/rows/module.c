@@ -83,15 +83,7 @@ spread(Spread *whole, PyObject *input, PyObject *other, PyObject *result, npy_in
 
 /* ---- softmax ------------------------------------------------------------------------------------------------ */
 
-/* Up to this many elements the bits are NumPy's, as those of the core's kernels for small arrays are. */
-#define SHORT_WORK 1024
-
-typedef struct {
-    npy_intp count, length;
-} Rows;
-
-/* Whether `dim` is the last dimension of an array that is not short; then its rows. */
-static int
+int
 read_rows(PyObject *array, PyObject *dim, Rows *rows)
 {
     const int last = PyArray_NDIM(ARRAY(array)) - 1;
@@ -402,7 +394,7 @@ PyInit__rows(void)
     usable_builds(builds);
     row_loops = builds[0];
     PyObject *module = with_sources(PyModule_Create(&definition));
-    PyMethodDef *const topics[] = {sum_methods,     channel_methods,   taking_methods,    adding_methods, running_methods,
+    PyMethodDef *const topics[] = {sum_methods,     channel_methods,   taking_methods,    adding_methods, running_methods, logsumexp_methods,
                                    element_methods, recurrent_methods, attention_methods, loss_methods,   product_methods};
     for (size_t at = 0; module != NULL && at < sizeof topics / sizeof *topics; at++) {
         if (PyModule_AddFunctions(module, topics[at]) < 0) {

@@ -40,6 +40,8 @@ typedef struct {
 } ChannelWork;
 
 typedef void (*RowsLoop)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length);
+typedef void (*LevelsLoop)(const void *gradient, const void *input, const void *output, void *result, ptrdiff_t rows,
+                           ptrdiff_t length); /* `gradient` and `output` have one element for each row */
 typedef void (*RowPairsLoop)(const void *gradient, const void *output, void *result, ptrdiff_t rows, ptrdiff_t length);
 typedef void (*MapLoop)(const void *input, void *result, ptrdiff_t size);
 typedef void (*PairLoop)(const void *gradient, const void *other, void *result, ptrdiff_t size);
@@ -134,11 +136,14 @@ enum { ELEMENTWISE_LOOPS(ENUMERATED) ELEMENTWISE_COUNT };
 
 /* How many columns are added up at a time: their totals stay in the nearest cache. */
 #define COLUMNS_TOGETHER 512
+#define COLUMNS_AT_ONCE 1024 /* where one thread does several pieces of columns: whole rows, as memory lies */
 
 /* One build. The loops come in pairs: of float, of double; NULL: there is none for that type. */
 typedef struct {
     const char *name;
     RowsLoop softmax[2], log_softmax[2];
+    RowsLoop logsumexp[2]; /* one result for each row */
+    LevelsLoop logsumexp_gradient[2];
     RowPairsLoop softmax_gradient[2], log_softmax_gradient[2];
     MapLoop sigmoid[2], silu[2], gelu[2], gelu_tanh[2];
     PairLoop gelu_gradient[2], gelu_tanh_gradient[2], silu_gradient[2], softplus_gradient[2];

@@ -24,12 +24,21 @@ NAMED(column_statistics)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t col
 {
     const ptrdiff_t step = work->channels;
     const REAL *restrict x = (const REAL *)work->input + first;
-    double sums[COLUMNS_TOGETHER] = {0};
-    REAL base[COLUMNS_TOGETHER];
+    double sums[COLUMNS_AT_ONCE];
+    REAL base[COLUMNS_AT_ONCE];
     for (ptrdiff_t at = 0; at < columns; at++) {
         base[at] = NAMED(base_of)(x[at]);
+        sums[at] = 0;
     }
-    for (ptrdiff_t row = 0; row < work->samples; row++) {
+    ptrdiff_t row = 0;
+    for (; row + 4 <= work->samples; row += 4) {
+        const REAL *restrict a = x + row * step, *restrict b = a + step, *restrict c = b + step, *restrict d = c + step;
+        for (ptrdiff_t at = 0; at < columns; at++) {
+            const double sum = sums[at] + (double)(a[at] - base[at]) + (double)(b[at] - base[at]);
+            sums[at] = sum + (double)(c[at] - base[at]) + (double)(d[at] - base[at]);
+        }
+    }
+    for (; row < work->samples; row++) {
         for (ptrdiff_t at = 0; at < columns; at++) {
             sums[at] += (double)(x[row * step + at] - base[at]);
         }
@@ -38,7 +47,15 @@ NAMED(column_statistics)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t col
         base[at] = (REAL)((double)base[at] + sums[at] / (double)work->samples);
         sums[at] = 0;
     }
-    for (ptrdiff_t row = 0; row < work->samples; row++) {
+    for (row = 0; row + 4 <= work->samples; row += 4) {
+        const REAL *restrict a = x + row * step, *restrict b = a + step, *restrict c = b + step, *restrict d = c + step;
+        for (ptrdiff_t at = 0; at < columns; at++) {
+            const REAL mean = base[at];
+            const double sum = sums[at] + (double)((a[at] - mean) * (a[at] - mean)) + (double)((b[at] - mean) * (b[at] - mean));
+            sums[at] = sum + (double)((c[at] - mean) * (c[at] - mean)) + (double)((d[at] - mean) * (d[at] - mean));
+        }
+    }
+    for (; row < work->samples; row++) {
         for (ptrdiff_t at = 0; at < columns; at++) {
             const REAL distance = x[row * step + at] - base[at];
             sums[at] += (double)(distance * distance);
@@ -49,20 +66,23 @@ NAMED(column_statistics)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t col
     }
 }
 
-INLINE ptrdiff_t
-NAMED(columns_of)(const ChannelWork *work, ptrdiff_t piece)
+/* What is done for the pieces of columns from `start` to `stop`, many at a time: row by row memory is read as it lies, while a
+ * narrow strip of rows that are a power of two apart would share a few lines of the cache. */
+static void
+NAMED(for_columns)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop,
+                   void (*some)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t columns))
 {
-    const ptrdiff_t left = work->channels - piece * COLUMNS_TOGETHER;
-    return left < COLUMNS_TOGETHER ? left : COLUMNS_TOGETHER;
+    const ptrdiff_t end = stop * COLUMNS_TOGETHER < work->channels ? stop * COLUMNS_TOGETHER : work->channels;
+    for (ptrdiff_t first = start * COLUMNS_TOGETHER; first < end; first += COLUMNS_AT_ONCE) {
+        some(work, first, end - first < COLUMNS_AT_ONCE ? end - first : COLUMNS_AT_ONCE);
+    }
 }
 
 /* Means and deviations of the pieces of columns from `start` to `stop`. */
 static void
 NAMED(channel_statistics)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop)
 {
-    for (ptrdiff_t piece = start; piece < stop; piece++) {
-        NAMED(column_statistics)(work, piece * COLUMNS_TOGETHER, NAMED(columns_of)(work, piece));
-    }
+    NAMED(for_columns)(work, start, stop, NAMED(column_statistics));
 }
 
 /* ---- pieces: channels of samples, or columns ------------------------------------------------------------------ */
@@ -74,7 +94,7 @@ NAMED(apply_to_columns)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t colu
     const REAL *restrict x = (const REAL *)work->input + first, *mean = (const REAL *)work->mean + first;
     const REAL *weight = work->weight, *bias = work->bias, *inverse = work->inverse;
     REAL *restrict out = (REAL *)work->result + first;
-    REAL middle[COLUMNS_TOGETHER], scale[COLUMNS_TOGETHER], shift[COLUMNS_TOGETHER];
+    REAL middle[COLUMNS_AT_ONCE], scale[COLUMNS_AT_ONCE], shift[COLUMNS_AT_ONCE];
     for (ptrdiff_t at = 0; at < columns; at++) {
         middle[at] = mean[at];
         scale[at] = inverse[first + at] * (weight == NULL ? 1 : weight[first + at]);
@@ -92,11 +112,11 @@ static void
 NAMED(channel_apply)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop)
 {
     const ptrdiff_t places = work->places;
+    if (places == 1) {
+        NAMED(for_columns)(work, start, stop, NAMED(apply_to_columns));
+        return;
+    }
     for (ptrdiff_t piece = start; piece < stop; piece++) {
-        if (places == 1) {
-            NAMED(apply_to_columns)(work, piece * COLUMNS_TOGETHER, NAMED(columns_of)(work, piece));
-            continue;
-        }
         const ptrdiff_t channel = piece % work->channels;
         const REAL *restrict x = (const REAL *)work->input + piece * places;
         REAL *restrict out = (REAL *)work->result + piece * places;
@@ -115,10 +135,21 @@ NAMED(sum_products_of_columns)(const ChannelWork *work, ptrdiff_t first, ptrdiff
     const ptrdiff_t step = work->channels;
     const REAL *restrict x = (const REAL *)work->input + first, *restrict g = (const REAL *)work->gradient + first;
     const REAL *mean = (const REAL *)work->mean + first;
-    double sums[COLUMNS_TOGETHER] = {0}, products[COLUMNS_TOGETHER] = {0};
-    REAL middle[COLUMNS_TOGETHER];
-    memcpy(middle, mean, (size_t)columns * sizeof(REAL));
-    for (ptrdiff_t row = 0; row < work->samples; row++) {
+    double sums[COLUMNS_AT_ONCE], products[COLUMNS_AT_ONCE];
+    REAL middle[COLUMNS_AT_ONCE];
+    for (ptrdiff_t at = 0; at < columns; at++) {
+        middle[at] = mean[at];
+        sums[at] = products[at] = 0;
+    }
+    ptrdiff_t row = 0;
+    for (; row + 2 <= work->samples; row += 2) {
+        const REAL *restrict a = x + row * step, *restrict b = a + step, *restrict c = g + row * step, *restrict d = c + step;
+        for (ptrdiff_t at = 0; at < columns; at++) {
+            sums[at] = sums[at] + (double)c[at] + (double)d[at];
+            products[at] = products[at] + (double)(c[at] * (a[at] - middle[at])) + (double)(d[at] * (b[at] - middle[at]));
+        }
+    }
+    for (; row < work->samples; row++) {
         for (ptrdiff_t at = 0; at < columns; at++) {
             const REAL slope = g[row * step + at];
             sums[at] += (double)slope;
@@ -136,11 +167,11 @@ static void
 NAMED(channel_sums)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop)
 {
     const ptrdiff_t places = work->places;
+    if (places == 1) {
+        NAMED(for_columns)(work, start, stop, NAMED(sum_products_of_columns));
+        return;
+    }
     for (ptrdiff_t piece = start; piece < stop; piece++) {
-        if (places == 1) {
-            NAMED(sum_products_of_columns)(work, piece * COLUMNS_TOGETHER, NAMED(columns_of)(work, piece));
-            continue;
-        }
         const REAL *x = (const REAL *)work->input + piece * places, *g = (const REAL *)work->gradient + piece * places;
         const REAL mean = ((const REAL *)work->mean)[piece % work->channels];
         double total = 0, along = 0;
@@ -198,20 +229,24 @@ NAMED(slopes_of_columns)(const ChannelWork *work, ptrdiff_t first, ptrdiff_t col
     const REAL *restrict x = (const REAL *)work->input + first, *restrict g = (const REAL *)work->gradient + first;
     const REAL *weight = work->weight, *inverse = (const REAL *)work->inverse + first;
     REAL *restrict out = (REAL *)work->result + first;
-    REAL mean[COLUMNS_TOGETHER], scale[COLUMNS_TOGETHER], middle[COLUMNS_TOGETHER], share[COLUMNS_TOGETHER];
+    REAL mean[COLUMNS_AT_ONCE], scale[COLUMNS_AT_ONCE], middle[COLUMNS_AT_ONCE], share[COLUMNS_AT_ONCE];
     for (ptrdiff_t at = 0; at < columns; at++) {
         mean[at] = ((const REAL *)work->mean)[first + at];
         scale[at] = weight == NULL ? inverse[at] : weight[first + at] * inverse[at];
         middle[at] = work->fixed ? 0 : (REAL)work->taken[2 * (first + at)] * inverse[at];
         share[at] = work->fixed ? 0 : (REAL)work->taken[2 * (first + at) + 1] * inverse[at];
     }
-    for (ptrdiff_t row = 0; row < work->samples; row++) {
-        const ptrdiff_t skip = row * step;
-        for (ptrdiff_t at = 0; work->fixed && at < columns; at++) {
-            out[skip + at] = g[skip + at] * scale[at];
+    const int fixed = work->fixed;
+    for (ptrdiff_t row = 0; row < work->samples; row++, x += step, g += step, out += step) {
+        if (fixed) {
+            for (ptrdiff_t at = 0; at < columns; at++) {
+                out[at] = g[at] * scale[at];
+            }
         }
-        for (ptrdiff_t at = 0; !work->fixed && at < columns; at++) {
-            out[skip + at] = g[skip + at] * scale[at] - middle[at] - (x[skip + at] - mean[at]) * share[at];
+        else {
+            for (ptrdiff_t at = 0; at < columns; at++) {
+                out[at] = g[at] * scale[at] - middle[at] - (x[at] - mean[at]) * share[at];
+            }
         }
     }
 }
@@ -221,11 +256,11 @@ static void
 NAMED(channel_slopes)(const ChannelWork *work, ptrdiff_t start, ptrdiff_t stop)
 {
     const ptrdiff_t places = work->places;
+    if (places == 1) {
+        NAMED(for_columns)(work, start, stop, NAMED(slopes_of_columns));
+        return;
+    }
     for (ptrdiff_t piece = start; piece < stop; piece++) {
-        if (places == 1) {
-            NAMED(slopes_of_columns)(work, piece * COLUMNS_TOGETHER, NAMED(columns_of)(work, piece));
-            continue;
-        }
         const ptrdiff_t channel = piece % work->channels;
         const REAL *restrict g = (const REAL *)work->gradient + piece * places;
         REAL *restrict out = (REAL *)work->result + piece * places;

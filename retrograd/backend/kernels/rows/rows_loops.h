@@ -102,6 +102,45 @@ NAMED(log_softmax)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t le
     }
 }
 
+/* The answer for a row with an infinity; a nan beside it counts more. */
+static REAL
+NAMED(endless_row)(const REAL *x, ptrdiff_t length)
+{
+    int unknown = 0;
+    for (ptrdiff_t at = 0; at < length; at++) {
+        unknown |= isnan(x[at]);
+    }
+    return unknown ? (REAL)NAN : (REAL)INFINITY;
+}
+
+/* One number for each row. Where all are -inf, or nan, distances from the largest would all be nan. */
+static void
+NAMED(logsumexp)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length)
+{
+    const REAL *x = input;
+    for (ptrdiff_t row = 0; row < rows; row++, x += length) {
+        const REAL peak = NAMED(row_peak)(x, length), level = isfinite(peak) ? peak : 0;
+        ((REAL *)result)[row] = peak > 0 && !isfinite(peak)
+                                    ? NAMED(endless_row)(x, length)
+                                    : (REAL)(log(NAMED(sum_exponentials)(x, level, NULL, length)) + (double)level);
+    }
+}
+
+/* gradient * exp(input - output), with one gradient and one output for each row */
+static void
+NAMED(logsumexp_gradient)(const void *gradient, const void *input, const void *output, void *result, ptrdiff_t rows,
+                          ptrdiff_t length)
+{
+    const REAL *x = input;
+    REAL *out = result;
+    for (ptrdiff_t row = 0; row < rows; row++, x += length, out += length) {
+        const REAL slope = ((const REAL *)gradient)[row], level = ((const REAL *)output)[row];
+        FOR_VECTORS(0, length,
+                    NAMED(store)(out + at, NAMED(exponential)(NAMED(load)(x + at) - level) * slope),
+                    NAMED(store_some)(out + at, NAMED(exponential)(NAMED(load_some)(x + at, rest, 0) - level) * slope, rest));
+    }
+}
+
 /* output * (gradient - sum(gradient * output)) */
 static void
 NAMED(softmax_gradient)(const void *gradient, const void *output, void *result, ptrdiff_t rows, ptrdiff_t length)

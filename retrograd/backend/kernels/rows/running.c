@@ -7,7 +7,7 @@
 #define STRETCH 16
 
 #define RUN_ROWS(name, type)                                                                              \
-    static void name(const type *x, type *out, npy_intp rows, npy_intp length)                            \
+    static inline __attribute__((always_inline)) void name##_one_way(const type *x, type *out, npy_intp rows, npy_intp length, const int back) \
     {                                                                                                     \
         for (npy_intp row = 0; row < rows; row += TOGETHER, x += TOGETHER * length, out += TOGETHER * length) { \
             const npy_intp few = rows - row < TOGETHER ? rows - row : TOGETHER;                           \
@@ -16,12 +16,14 @@
             for (npy_intp one = 0; one < TOGETHER; one++) {                                               \
                 totals[one] = -0.0; /* which leaves the sign of a zero */                                 \
             }                                                                                             \
-            for (npy_intp start = 0; start < length; start += STRETCH) {                                  \
-                const npy_intp size = length - start < STRETCH ? length - start : STRETCH;                \
+            for (npy_intp done = 0; done < length; done += STRETCH) {                                     \
+                const npy_intp size = length - done < STRETCH ? length - done : STRETCH;                  \
+                const npy_intp start = back ? length - done - size : done;                                \
                 for (npy_intp one = 0; one < few; one++) {                                                \
                     memcpy(values[one], x + one * length + start, (size_t)size * sizeof(type));           \
                 }                                                                                         \
-                for (npy_intp at = 0; at < size; at++) {                                                  \
+                for (npy_intp step = 0; step < size; step++) {                                            \
+                    const npy_intp at = back ? size - 1 - step : step;                                    \
                     for (npy_intp one = 0; one < TOGETHER; one++) {                                       \
                         totals[one] += (double)values[one][at];                                           \
                         values[one][at] = (type)totals[one];                                              \
@@ -32,16 +34,25 @@
                 }                                                                                         \
             }                                                                                             \
         }                                                                                                 \
+    }                                                                                                     \
+    static void name(const type *x, type *out, npy_intp rows, npy_intp length, int back)                  \
+    {                                                                                                     \
+        if (back) { /* each way is a loop of its own */                                                   \
+            name##_one_way(x, out, rows, length, 1);                                                      \
+        }                                                                                                 \
+        else {                                                                                            \
+            name##_one_way(x, out, rows, length, 0);                                                      \
+        }                                                                                                 \
     }
 
 RUN_ROWS(run_float_rows, npy_float32)
 RUN_ROWS(run_double_rows, npy_float64)
 
-/* running_sum(input, dim): along the last dimension, in double; of any layout, by a copy where it must be. */
+/* Along the last dimension, in double; of any layout, by a copy where it must be. */
 static PyObject *
-rows_running_sum(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+run_sums(PyObject *const *arguments, Py_ssize_t count, const char *name, const int back)
 {
-    if (!has_count(count, 2, "running_sum")) {
+    if (!has_count(count, 2, name)) {
         return NULL;
     }
     PyObject *input = arguments[0], *dim = arguments[1];
@@ -62,19 +73,32 @@ rows_running_sum(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssi
         const void *from = PyArray_DATA(ARRAY(input));
         void *to = PyArray_DATA(ARRAY(result));
         if (number == 0) {
-            WITHOUT_LOCK(size, run_float_rows(from, to, size / length, length));
+            WITHOUT_LOCK(size, run_float_rows(from, to, size / length, length, back));
         }
         else {
-            WITHOUT_LOCK(size, run_double_rows(from, to, size / length, length));
+            WITHOUT_LOCK(size, run_double_rows(from, to, size / length, length, back));
         }
     }
     Py_DECREF(input);
     return result;
 }
 
+static PyObject *
+rows_running_sum(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return run_sums(arguments, count, "running_sum", 0);
+}
+
+static PyObject *
+rows_sum_to_end(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return run_sums(arguments, count, "sum_to_end", 1);
+}
+
 #define METHOD(name, text) {#name, (PyCFunction)(void (*)(void))rows_##name, METH_FASTCALL, text}
 
 PyMethodDef running_methods[] = {
     METHOD(running_sum, "running_sum(input, dim)"),
+    METHOD(sum_to_end, "sum_to_end(input, dim): from each place to the end"),
     {NULL, NULL, 0, NULL},
 };
