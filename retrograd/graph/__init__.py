@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = on_first_use(
         "holding": "Holder Holders holders",
         "ledgers": "Entry Ledger Row ledger",
         "offloading": "offload",
+        "missing": "Why why_no_grad",
         "recording": "record view",
         "showing": "show",
         "states": "Event History State history state",

@@ -18,6 +18,7 @@ from retrograd.graph.ledgers import Row as Row
 from retrograd.graph.states import State as State
 from retrograd.graph.stepping import Step as Step
 from retrograd.graph.stepping import Watch as Watch
+from retrograd.graph.missing import Why as Why
 from retrograd.graph.states import history as history
 from retrograd.graph.holding import holders as holders
 from retrograd.graph.strictness import is_strict as is_strict
@@ -31,3 +32,4 @@ from retrograd.graph.unchaining import unchain as unchain
 from retrograd.graph.recording import view as view
 from retrograd.graph.stepping import watch as watch
 from retrograd.graph.growing import watch_growth as watch_growth
+from retrograd.graph.missing import why_no_grad as why_no_grad

@@ -1,67 +1,29 @@
 """Second pass, question "cut": where the descent from parameters to a loss ends.
 
-A mark on each tensor (an attribute) says which parameters reach it with history, and at which
-earlier operations history was lost. An operation with a marked, differentiable input and an output
-that does not require grad is a cut. Marks flow on through tensors without history, so the loss
-knows its cuts. Numbers, arrays and lists carry no marks: what left tensors is kept apart and asked
-only if the loss has no history and no cut.
+The marks are those of `watching.cut_marks`; here is what they are asked, and when. What left
+tensors is asked only if the loss has no history and no cut.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from retrograd.doctor.second_pass.number_trial import NumberTrial
-from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.second_pass.wrapped import Wrapped
 from retrograd.doctor.session import Watched
+from retrograd.watching.cut_marks import MARK, NOTHING, CutMarks, Event, Mark
 from retrograd.watching.gradients import parameters_of
 from retrograd.watching.graph import leaves_above, tensors_in
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
 UNUSED = "appears to not have been used in the graph"
-MARK = "_retrograd_mark"
-CHECKPOINT = "CheckpointFunction"  # what a reentrant checkpoint calls, in both libraries
 MOST_LEAVES = 2048  # with a bit of their own when all are asked for
-MOST_CUTS = 16  # on one mark; the newest are kept
-
-ESCAPES = frozenset("item numpy tolist __float__ __int__ __array__ __complex__ __index__".split())
-MADE_OF_VALUES = frozenset("tensor as_tensor from_numpy asarray scalar_tensor full".split())
-_SILENT = frozenset("backward requires_grad_ retain_grad register_hook __set__ grad".split())
-_LOOKS = frozenset("grad_fn requires_grad is_leaf shape dtype device ndim _version".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Which parameters reach a tensor (bits), and the cuts behind it (indices of events)."""
-
-    live: int = 0
-    cuts: frozenset[int] = frozenset()
-    escape: int = -1  # the last value that left tensors before it was made from Python values
-
-
-@dataclass(slots=True)
-class Event:
-    """One loss of history."""
-
-    op: str
-    stack: list[list[object]]
-    grad_mode: bool
-    scope: list[object] | None
-    lost: int  # bits of the parameters
-    escaped: bool = False
-    integral: bool = False  # its result cannot have a gradient: an index, a truth value
-    behind: frozenset[int] = frozenset()  # cuts behind what escaped
-
-
-NOTHING = Mark()
-
-
-class CutWatch:
+class CutWatch(CutMarks):
     """Marks tensors while a program runs; see the module's docstring."""
 
     def __init__(
@@ -73,10 +35,10 @@ class CutWatch:
         decided: Callable[[dict[str, object]], None],
         trial: NumberTrial | None = None,
     ) -> None:
+        super().__init__(watched.engine.torch)
         self.watched = watched
         self.trial = trial
         self.values: list[float] = []  # of what was sent back
-        self.torch = watched.engine.torch
         self.recorder = watched.recorder
         self.wanted: Any = (
             "all" if parameters == "all" else [(pair[0], pair[1]) for pair in parameters]
@@ -84,30 +46,18 @@ class CutWatch:
         self.silent = silent
         self.failing_call = failing_call  # index of the call that failed in the first run, or -1
         self.decided = decided
-        self.events: list[Event] = []
-        self.escapes: list[int] = []
-        self.frozen: list[int] = []  # events that switched a parameter's requires_grad off
         self.roots: list[tuple[Mark, bool]] = []  # sent back since the last step
         self.earlier: list[tuple[Mark, bool]] = []
         self.steps = 0
-        self.paused = 0
-        self.lost_marks = 0
         self._bits: dict[int, int] = {}
         self._leaves: list[TensorLike] = []
         self._numbered = -1
-        self._undo: list[Callable[[], None]] = []
-        self._mode = self._make_mode()
         self._wrapped = Wrapped(watched)
 
     # ---------------------------------------------------------------------- installing
 
     def __enter__(self) -> CutWatch:
         self._undo.append(self._wrapped.install())
-        self._patch_parameter()
-        self._patch_function()
-        if self.torch.__package__ == "torch":
-            self._patch_from_numpy()
-            self._patch_variable()
         recorder = self.recorder
         original = recorder._around_backward
 
@@ -139,7 +89,7 @@ class CutWatch:
             self.at_step(optimizer)
 
         self._undo.append(module.register_optimizer_step_pre_hook(before_step).remove)
-        self._mode.__enter__()
+        self.start()
         return self
 
     def __exit__(
@@ -148,170 +98,9 @@ class CutWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._mode.__exit__(kind, error, trace)
-        while self._undo:
-            self._undo.pop()()
-
-    def _make_mode(self) -> Any:
-        watch = self
-        if self.torch.__package__ != "torch":
-            return PublicCalls(self.told, self._note_frozen)
-        mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
-
-        class Marks(mode):  # type: ignore[misc]
-            def __torch_function__(
-                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-            ) -> Any:
-                result = func(*args, **(kwargs or {}))
-                return watch.told(func, args, kwargs or {}, result)
-
-        return Marks()
-
-    def told(
-        self, func: object, args: tuple[object, ...], keywords: dict[str, object], result: object
-    ) -> object:
-        """An operation has run; what the program is to get of it."""
-        if self.paused:
-            return result
-        escaped = len(self.escapes)
-        try:
-            self.follow(func, args, keywords, result)
-        except Exception:  # a mark is lost, but the program goes on
-            self.lost_marks += 1
-        if self.trial is not None and len(self.escapes) > escaped:
-            return self.trial.given(self.events[self.escapes[-1]].stack, result)
-        return result
-
-    def _note_frozen(self, tensor: TensorLike) -> None:
-        if isinstance(tensor, self.torch.nn.Parameter):
-            self.frozen.append(self.event("requires_grad=False", 0))
-
-    def _patch_parameter(self) -> None:
-        """`nn.Parameter(tensor)` does not pass through the mode."""
-        kind, watch, tensor = self.torch.nn.Parameter, self, self.torch.Tensor
-        original = kind.__new__
-
-        def __new__(cls: Any, data: object = None, requires_grad: bool = True) -> Any:
-            made = original(cls, data, requires_grad)
-            if isinstance(data, tensor) and type(data) is not kind:
-                before = watch.mark_of(data)
-                if before.live and data.grad_fn is not None:
-                    event = watch.event("nn.Parameter", before.live)
-                    watch.set_mark(made, Mark(0, before.cuts | {event}))
-            return made
-
-        kind.__new__ = __new__
-        self._undo.append(lambda: setattr(kind, "__new__", original))
-
-    def _patch_variable(self) -> None:
-        """The old `Variable(tensor)` neither; what it gives is a new leaf."""
-        meta: Any = type(self.torch.autograd.Variable)
-        watch, tensor = self, self.torch.Tensor
-        original = meta.__dict__.get("__call__")
-
-        def __call__(cls: Any, *args: Any, **keywords: Any) -> Any:
-            made = type.__call__(cls, *args, **keywords)
-            data = args[0] if args else keywords.get("data")
-            if isinstance(data, tensor):
-                before = watch.mark_of(data)
-                cuts = before.cuts
-                if before.live and made.is_leaf:
-                    cuts = cuts | {watch.event("Variable", before.live)}
-                if cuts:
-                    watch.set_mark(made, Mark(0 if made.is_leaf else before.live, cuts))
-            return made
-
-        def undo() -> None:
-            if original is None:
-                del meta.__call__
-            else:
-                meta.__call__ = original
-
-        meta.__call__ = __call__
-        self._undo.append(undo)
-
-    def _patch_from_numpy(self) -> None:
-        """`torch.from_numpy` does not pass through the mode either."""
-        torch, watch = self.torch, self
-        original = torch.from_numpy
-
-        def from_numpy(array: object) -> object:
-            made = original(array)
-            watch.pass_on("from_numpy", (array,), {}, made)
-            return made
-
-        torch.from_numpy = from_numpy
-        self._undo.append(lambda: setattr(torch, "from_numpy", original))
-
-    def _patch_function(self) -> None:
-        """What a custom Function does inside is its own matter: only its results are marked."""
-        kind, watch = self.torch.autograd.Function, self
-        original = kind.__dict__["apply"]
-
-        def apply(cls: Any, *args: Any, **keywords: Any) -> Any:
-            if cls.__name__ == CHECKPOINT and not watch.paused:
-                return watch.follow_checkpoint(original.__get__(None, cls), args, keywords)
-            watch.paused += 1
-            try:
-                result = original.__get__(None, cls)(*args, **keywords)
-            finally:
-                watch.paused -= 1
-            if not watch.paused:
-                watch.pass_on(f"{cls.__name__}.apply", args, keywords, result)
-            return result
-
-        kind.apply = classmethod(apply)
-        self._undo.append(lambda: setattr(kind, "apply", original))
-
-    def follow_checkpoint(
-        self, apply: Any, args: Sequence[object], keywords: Mapping[str, object]
-    ) -> Any:
-        """A reentrant checkpoint runs without gradients; parameters used in there hang on it.
-
-        They get their gradients when it is sent back, and it is only if an argument requires grad.
-        """
-        first = len(self.events)
-        result = apply(*args, **keywords)
-        inside = 0
-        for event in self.events[first:]:
-            inside |= event.lost
-        kind = self.torch.Tensor
-        live, cuts = inside, frozenset[int]()
-        for tensor in tensors_in([args, keywords], kind):
-            mark = self.mark_of(tensor)
-            live |= mark.live
-            cuts |= mark.cuts
-        lost = frozenset[int]()
-        for tensor in tensors_in(result, kind):
-            if tensor.requires_grad:
-                self.set_mark(tensor, Mark(live, cuts))
-            elif live:
-                lost = lost or frozenset([self.event("checkpoint", live)])
-                self.set_mark(tensor, Mark(0, cuts | lost))
-        return result
-
-    # --------------------------------------------------------------------------- marks
-
-    def mark_of(self, tensor: TensorLike) -> Mark:
-        """The mark of a tensor; a leaf has its own bit, other tensors without one are looked at."""
-        if tensor.is_leaf and tensor.requires_grad:
-            bit = self.bit_of(tensor)
-            if bit:
-                return Mark(bit, getattr(tensor, MARK, NOTHING).cuts)
-        found: Mark | None = getattr(tensor, MARK, None)
-        if found is not None:
-            return found
-        if tensor.grad_fn is None:
-            return NOTHING
-        live = 0
-        for leaf in leaves_above([tensor.grad_fn]).values():
-            live |= self.bit_of(leaf)
-        found = Mark(live)
-        self.set_mark(tensor, found)
-        return found
+        self.stop()
 
     def bit_of(self, leaf: TensorLike) -> int:
-        """The bit of a leaf if it is one of the parameters in question."""
         if self.wanted == "all":
             return self._bit_of_any(leaf)
         if self._groups() != self._numbered:
@@ -343,23 +132,21 @@ class CutWatch:
                 if position < len(parameters):
                     self._bits[id(parameters[position])] = 1 << bit
 
-    def set_mark(self, tensor: TensorLike, mark: Mark) -> None:
-        """Put a mark on a tensor, where it takes one."""
-        try:
-            setattr(tensor, MARK, mark)
-        except (AttributeError, RuntimeError):
-            return
-
-    def event(self, op: str, lost: int, escaped: bool = False) -> int:
-        """Write down a loss of history here; the result is its index."""
+    def stack(self) -> list[list[object]]:
         log = self.watched.tracer.log
+        return [[place.file, place.line, place.function] for place in log.places_of(log.here())]
+
+    def switched_off(self) -> tuple[bool, list[object] | None]:
         enabled = bool(self.torch.is_grad_enabled())
         scope = None if enabled else self._scope()
         if not enabled and scope is None and self.recorder.scopes:
             enabled = True  # the library switched gradients off for itself, as in `sample()`
-        stack = [[place.file, place.line, place.function] for place in log.places_of(log.here())]
-        self.events.append(Event(op, stack, enabled, scope, lost, escaped))
-        return len(self.events) - 1
+        return enabled, scope
+
+    def escaped(self, result: object) -> object:
+        if self.trial is None:
+            return result
+        return self.trial.given(self.events[self.escapes[-1]].stack, result)
 
     def _scope(self) -> list[object] | None:
         """The innermost place where the program itself switched gradients off."""
@@ -372,76 +159,6 @@ class CutWatch:
                 return [scope.name, scope.file, scope.line]
         found = None if recorder.scopes else recorder.last_scope.get("set_grad_enabled")
         return None if found is None else [found.name, found.file, found.line]
-
-    # ---------------------------------------------------------------------- operations
-
-    def follow(
-        self, func: object, args: Sequence[object], keywords: Mapping[str, object], result: object
-    ) -> None:
-        """One operation through the mode: hand the marks on."""
-        name: str = getattr(func, "__name__", str(func))
-        if name == "__set__" or name == "requires_grad_":
-            self._switched(func, name, args, keywords)
-        if name in _SILENT:
-            return
-        if name == "__get__":
-            attribute = getattr(getattr(func, "__self__", None), "__name__", "get")
-            if attribute in _LOOKS:
-                return
-            name = f".{attribute}"
-        if name == "__setitem__":
-            result = args[0]
-        self.pass_on(name, args, keywords, result)
-
-    def pass_on(
-        self, name: str, args: Sequence[object], keywords: Mapping[str, object], result: object
-    ) -> None:
-        """The marks of the results from those of the arguments."""
-        kind = self.torch.Tensor
-        marks = [self.mark_of(tensor) for tensor in tensors_in([args, keywords], kind)]
-        live, escape = 0, -1
-        cuts: frozenset[int] = frozenset()
-        for mark in marks:
-            live |= mark.live
-            cuts |= mark.cuts
-            escape = max(escape, mark.escape)
-        if name in MADE_OF_VALUES and self.escapes and not marks:
-            escape = self.escapes[-1]
-        if not live and not cuts and escape < 0:
-            return
-        results = tensors_in(result, kind)
-        if not results:
-            if name in ESCAPES and (live or cuts):
-                index = self.event(name, live, escaped=True)
-                self.events[index].behind = cuts
-                self.escapes.append(index)
-            return
-        index = -1
-        for tensor in results:
-            if tensor.is_leaf and tensor.requires_grad:
-                continue  # a parameter written in place stays what it is
-            behind = cuts
-            if live and not tensor.requires_grad:
-                if index < 0:
-                    index = self.event(name, live)
-                    numbers = tensor.is_floating_point() or tensor.is_complex()
-                    self.events[index].integral = not numbers
-                behind = cuts | {index}
-            if len(behind) > MOST_CUTS:
-                behind = frozenset(sorted(behind)[-MOST_CUTS:])
-            self.set_mark(tensor, Mark(live if tensor.requires_grad else 0, behind, escape))
-
-    def _switched(
-        self, func: object, name: str, args: Sequence[object], keywords: Mapping[str, object]
-    ) -> None:
-        """`parameter.requires_grad = False` by hand."""
-        if name == "__set__":
-            attribute = getattr(getattr(func, "__self__", None), "__name__", "")
-            off = attribute == "requires_grad" and len(args) > 1 and args[1] is False
-        else:
-            off = keywords.get("requires_grad", args[1] if len(args) > 1 else True) is False
-        if off and isinstance(args[0], self.torch.nn.Parameter):
-            self.frozen.append(self.event("requires_grad=False", 0))
 
     # ------------------------------------------------------------------------ decisions
 
@@ -494,7 +211,7 @@ class CutWatch:
         for tensor in tensors_in(list(inputs), kind):
             if tensor.is_leaf:
                 wanted |= self.bit_of(tensor) & ~reached
-        chosen = sorted((i for i in cuts if self.events[i].lost & wanted), key=self._rank)
+        chosen = sorted((i for i in cuts if self.events[i].lost & wanted), key=self.rank)
         return {"cuts": [self._as_json(self.events[index]) for index in chosen]}
 
     def after_grad(
@@ -562,7 +279,7 @@ class CutWatch:
             chosen = [index for index in chosen if lost[index] & held] or chosen
         else:
             chosen = [index for index in chosen if self.events[index].op != ".grad"]
-        chosen.sort(key=self._rank)
+        chosen.sort(key=self.rank)
         if not chosen and not has_history and roots:
             if self.escapes:
                 last = max(mark.escape for mark, _ in roots)
@@ -586,14 +303,6 @@ class CutWatch:
                 if self.events[index].lost & ~live:
                     found.append({**self._as_json(self.events[index]), "escaped": True})
         return found
-
-    def _rank(self, index: int) -> tuple[int, int]:
-        """Losses nobody asked for first, then those on purpose, then indices; newest first."""
-        event = self.events[index]
-        if event.integral:
-            return 2, -index
-        on_purpose = event.op in ("detach", "detach_") or not event.grad_mode
-        return int(on_purpose), -index
 
     def _bits_of_optimizers(self) -> int:
         bits = 0

@@ -6,9 +6,9 @@ import importlib
 from typing import Any
 
 from retrograd.doctor.evidence.overwritten import find_overwritten, memory_of, shape_in, versions_in
-from retrograd.doctor.second_pass.public_calls import PublicCalls
 from retrograd.doctor.session import Watched
 from retrograd.watching.graph import tensors_in
+from retrograd.watching.public_calls import PublicCalls
 from retrograd.watching.torch_types import TensorLike
 
 MOST_WRITES = 4096  # kept per piece of memory
