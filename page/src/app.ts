@@ -232,7 +232,12 @@ export class App implements Host {
   private remember() {
     clearTimeout(this.written);
     this.written = window.setTimeout(() => {
-      if (this.panes.every((pane) => pane.scene)) history.replaceState(null, "", writeAddress(this.panes));
+      if (!this.panes.every((pane) => pane.scene)) return;
+      try {
+        history.replaceState(null, "", writeAddress(this.panes));
+      } catch {
+        // a page inside a frame without an address of its own, as in a notebook, has none to keep
+      }
     }, 150);
   }
 

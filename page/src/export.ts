@@ -3,7 +3,7 @@ import { escape, number } from "./format";
 import { paint } from "./paint";
 import type { Pane } from "./pane";
 import { SvgPen } from "./pen";
-import { lightColours, type Colours } from "./theme";
+import { isDark, setDark, type Colours } from "./theme";
 
 const EVERYWHERE: [number, number, number, number] = [-1e9, -1e9, 1e9, 1e9];
 
@@ -24,13 +24,18 @@ export function saveSvg(pane: Pane, colours: Colours) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Paper gets drawings without pixels, in light colours. */
+/** Paper is light, and gets drawings without pixels. */
 export function usePrint(panes: () => Pane[], sheet: HTMLElement) {
+  let dark = false;
   addEventListener("beforeprint", () => {
-    const colours = lightColours();
+    dark = isDark();
+    const colours = setDark(false);
     sheet.innerHTML = panes()
       .map((pane) => `<figure><figcaption>${escape(pane.graph.recording.title)}, ${escape(pane.subject.title)}</figcaption>${svgOf(pane, colours)}</figure>`)
       .join("");
   });
-  addEventListener("afterprint", () => (sheet.innerHTML = ""));
+  addEventListener("afterprint", () => {
+    sheet.innerHTML = "";
+    setDark(dark);
+  });
 }

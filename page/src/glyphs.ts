@@ -47,7 +47,7 @@ export function boxInk(state: State, colours: Colours): StateInk {
   switch (state) {
     case State.Unborn:
     case State.Gone:
-      return { fill: colours.bg, border: colours.line, width: 1.1, dash: [2, 3] };
+      return { fill: colours.bg, border: colours.gone, width: 1.1, dash: [2, 3] };
     case State.Retained:
       return { fill: colours["retained-bg"], border: colour, width: 2 };
     case State.Freed:

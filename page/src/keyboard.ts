@@ -79,7 +79,7 @@ export function useKeyboard(app: App) {
   const zoom = (factor: number) => {
     const [width, height] = app.active.size;
     app.active.camera.zoom(factor, width / 2, height / 2);
-    app.active.redraw();
+    app.active.moved();
   };
   const actions: Record<string, () => void> = {
     "/": () => app.search.input.focus(),

@@ -41,7 +41,7 @@ export function useMap(pane: Pane) {
     const box = pane.map.getBoundingClientRect();
     const k = scaleOf(pane);
     pane.camera.centre((event.clientX - box.left - 4) / k, (event.clientY - box.top - 4) / k, ...pane.size);
-    pane.redraw();
+    pane.moved();
   };
   pane.map.addEventListener("pointerdown", (event) => {
     down = true;

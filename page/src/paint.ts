@@ -167,7 +167,7 @@ class Painter {
       if (!flat.length) return;
       const solid = state === State.Created || state === State.Retained || state === State.Detached;
       const { fill, border } = boxInk(state, colours);
-      this.pen.rects(flat, solid ? border : fill, { stroke: border, width: Math.max(1, 0.5 / scale) });
+      this.pen.rects(flat, solid ? border : fill, { stroke: solid && this.tiny ? null : border, width: Math.max(1, 0.5 / scale) });
     });
   }
 

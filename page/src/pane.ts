@@ -57,6 +57,7 @@ export class Pane {
   marked: Set<number> | null = null;
   private turn = 0;
   private asked = false;
+  private framing: (() => void) | null = null; // how the picture was put into its room
   private failed: { of: unknown; call: unknown; value: Failed | null } | null = null;
 
   constructor(
@@ -75,7 +76,18 @@ export class Pane {
     this.element.append(this.bar, stage);
     this.element.addEventListener("focusin", () => host.activate(this));
     usePointer(this);
-    new ResizeObserver(() => this.redraw()).observe(stage);
+    new ResizeObserver(() => this.resized()).observe(stage);
+  }
+
+  /** One has moved the picture: it stays so when the window changes. */
+  moved() {
+    this.framing = null;
+    this.redraw();
+  }
+
+  private resized() {
+    if (this.scene && this.framing) this.framing();
+    this.redraw();
   }
 
   get size(): [width: number, height: number] {
@@ -92,12 +104,22 @@ export class Pane {
     [this.selected, this.hover, this.filter, this.line, this.marked] = [null, null, null, null, null];
     const failing = graph.recording.calls.find((call) => call.failure);
     const { from, to } = this.subject;
-    const peaks = this.extent.memory.filter(([time, value]) => time >= from && time <= to && value >= this.extent.peak * 0.98);
     const quiet = !graph.recording.calls.length; // a look at a graph as it was: its end is what one sees
-    this.time = quiet ? to : failing && failing.end > from && failing.end <= to ? failing.end : (peaks.pop()?.[0] ?? to);
+    this.time = quiet ? to : failing && failing.end > from && failing.end <= to ? failing.end : this.lastPeak();
     this.unfoldFirst(failing?.failure?.node ?? -1);
     this.element.setAttribute("aria-label", `Graph of ${graph.recording.title}, ${this.subject.title}. Arrow keys walk along edges, Enter opens or folds a group, slash searches, question mark tells all keys.`);
     drawLegend(this);
+  }
+
+  /** The last moment at which memory was about at its peak. */
+  private lastPeak(): number {
+    const { memory, peak } = this.extent;
+    const { from, to } = this.subject;
+    for (let i = memory.length - 1; i >= 0; i--) {
+      const until = (memory[i + 1]?.[0] ?? to + 1) - 1;
+      if (memory[i][0] <= to && until >= from && memory[i][1] >= peak * 0.98) return Math.min(until, to);
+    }
+    return to;
   }
 
   async open() {
@@ -126,6 +148,7 @@ export class Pane {
     scene.take(output);
     const after = anchor ? scene.byId.get(anchor) : undefined;
     if (before && after) {
+      this.framing = null;
       // the heading that was clicked stays where it is
       [old.dx, old.dy] = [after.x - before.x, after.y - before.y];
       this.camera.x -= old.dx * this.camera.k;
@@ -225,6 +248,7 @@ export class Pane {
   }
 
   fit(only?: string[], most?: number) {
+    this.framing = () => this.fit(only, most);
     const items = (only ?? []).map((id) => this.scene.byId.get(id)).filter((item) => item !== undefined);
     const bounds: Bounds = items.length
       ? [Math.min(...items.map((i) => i.x)), Math.min(...items.map((i) => i.y)), Math.max(...items.map((i) => i.x + i.width)), Math.max(...items.map((i) => i.y + i.height))]
@@ -236,11 +260,12 @@ export class Pane {
   /** Readable rather than complete: when all of it would be too small, the newest open group from its top. */
   home() {
     this.fit();
+    this.framing = () => this.home();
     const { camera, scene } = this;
     if (camera.k >= (this.extent.operations.length <= SMALL ? READABLE_SMALL : READABLE)) return;
     const [width, height] = this.size;
     const failed = this.failedNow();
-    if (failed) return this.focus(this.scene.boxOf(failed.node), 0.8);
+    if (failed) return this.lookAt(this.scene.boxOf(failed.node), 0.8);
     const open = scene.items.filter((item) => item.open && item.depth === 0).pop() ?? scene.items[0];
     if (!open) return;
     camera.k = Math.min(0.85, Math.max(0.72, (width - 36) / scene.width));
@@ -251,6 +276,11 @@ export class Pane {
   }
 
   focus(id: string, k = Math.max(this.camera.k, 0.6)) {
+    this.framing = null;
+    this.lookAt(id, k);
+  }
+
+  private lookAt(id: string, k: number) {
     const item = this.scene.byId.get(id);
     if (!item) return;
     this.camera.k = k;

@@ -19,7 +19,7 @@ function useDrag(pane: Pane) {
     if (spread) camera.zoom(now / spread, (ax + bx) / 2, (ay + by) / 2);
     spread = now;
     if (last) last.moved = true;
-    pane.redraw();
+    pane.moved();
   };
   const hover = (event: PointerEvent) => {
     const id = pane.scene?.hit(...camera.toScene(...local(event)))?.id ?? null;
@@ -44,7 +44,7 @@ function useDrag(pane: Pane) {
     camera.x += dx;
     camera.y += dy;
     last = { x: event.clientX, y: event.clientY, moved: true };
-    pane.redraw();
+    pane.moved();
   });
   const up = (event: PointerEvent, cancelled: boolean) => {
     touches.delete(event.pointerId);
@@ -85,7 +85,7 @@ function useWheel(pane: Pane) {
         pane.camera.x -= event.deltaX;
         pane.camera.y -= event.deltaY;
       }
-      pane.redraw();
+      pane.moved();
     },
     { passive: false },
   );

@@ -28,8 +28,8 @@ function failurePath(graph: Graph, call: Call, node: GraphNode): string {
     { place: call.place, kind: "error", words: `4 needed here: ${call.kind} ${call.number}` },
   ]);
   const told = by
-    ? `${call.kind} ${call.number} follows the marked path into ${nodeLink(graph, node.id)}, whose saved values ${by.kind} ${by.number} released.`
-    : `${call.kind} ${call.number} failed at ${nodeLink(graph, node.id)}.`;
+    ? `${escape(call.kind)} ${call.number} follows the marked path into ${nodeLink(graph, node.id)}, whose saved values ${escape(by.kind)} ${by.number} released.`
+    : `${escape(call.kind)} ${call.number} failed at ${nodeLink(graph, node.id)}.`;
   return `${shown}<p class="lead first">${told} <button class="link" data-failure>Show the path</button></p>`;
 }
 

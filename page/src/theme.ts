@@ -21,11 +21,3 @@ export function readColours(): Colours {
   return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-/** The colours of the light page, whatever is on: for paper. */
-export function lightColours(): Colours {
-  const dark = isDark();
-  document.documentElement.classList.remove("dark");
-  const colours = readColours();
-  document.documentElement.classList.toggle("dark", dark);
-  return colours;
-}

@@ -142,7 +142,9 @@ test("colour-blind: the filled states stay apart, and each state has a shape of 
     const page = await open(browser, "model", { colorScheme });
     await page.evaluate(() => {
       const { active } = window.retrograd.app;
-      active.graph.operations[0].kept = active.time; // all states are in the legend
+      const [kept, cut] = active.graph.operations; // so that all filled states are in the legend
+      Object.assign(kept, { freed: 0, gone: 0, kept: active.time });
+      Object.assign(cut, { freed: 0, gone: 0, cut: active.time });
       active.setTime(active.time);
     });
     await page.addStyleTag({ content: ".legend .zero { opacity: 1 !important; display: flex !important }" });
@@ -196,6 +198,9 @@ test("on paper: the drawing without pixels, no tools, light", async () => {
   await page.emulateMedia({ media: "print" });
   assert.ok(await page.isVisible("#paper svg"));
   assert.ok(!(await page.isVisible(".tools")));
+  assert.ok(!(await page.evaluate(() => document.documentElement.classList.contains("dark"))));
   await shot(page, "paper");
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.ok(await page.evaluate(() => document.documentElement.classList.contains("dark")));
   await page.done();
 });

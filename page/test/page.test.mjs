@@ -315,6 +315,9 @@ test("text of twice the size still fits", async () => {
   await settle(page, 150);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0);
   assert.ok((await page.locator(".stage").boundingBox()).height > 120);
+  const last = await centreOf(page, "n9");
+  const stage = await page.locator(".stage").boundingBox();
+  assert.ok(last[1] < stage.y + stage.height && last[0] < stage.x + stage.width, "the picture was fitted again");
   await shot(page, "text-200");
   await page.done();
 });
@@ -339,6 +342,49 @@ test("a long graph without modules is divided into parts, and parameters stay ne
   assert.match((await state(page)).selected, /^l0@\d+\.\d+$/);
   await shot(page, "flat");
   clean(page);
+  await page.done();
+});
+
+test("texts of a program are texts, whatever they say", async () => {
+  const page = await open(browser, "hostile");
+  const result = await page.evaluate(async () => {
+    const { app } = window.retrograd;
+    const { active } = app;
+    await active.openAll();
+    for (const item of [...active.scene.items]) active.select(item.id);
+    active.setTime(active.subject.to);
+    for (const item of [...active.scene.items]) active.select(item.id);
+    active.select(null);
+    app.toggleOutline();
+    app.showDetails();
+    const find = document.getElementById("find");
+    find.value = "img";
+    find.dispatchEvent(new Event("input"));
+    await app.toggleCompare();
+    const svg = new DOMParser().parseFromString(window.retrograd.svg(), "image/svg+xml");
+    return { images: document.images.length, scripts: document.scripts.length, harmed: window.harmed, svg: svg.querySelector("parsererror, img, script") };
+  });
+  await settle(page, 300);
+  assert.deepEqual(result, { images: 0, scripts: 2, harmed: undefined, svg: null });
+  clean(page);
+  await page.done();
+});
+
+test("inside a frame of a notebook it works the same", async () => {
+  const page = await open(browser, "ten");
+  const frame = await page.evaluate(async () => {
+    const text = `<!doctype html>${document.documentElement.outerHTML}`;
+    const fresh = await new Promise((done) => {
+      const frame = document.createElement("iframe");
+      frame.srcdoc = text;
+      frame.style = "position:fixed;inset:0;width:900px;height:600px;z-index:9";
+      frame.onload = () => setTimeout(() => done(frame), 800);
+      document.body.append(frame);
+    });
+    return { app: fresh.contentWindow.retrograd !== undefined, boxes: fresh.contentWindow.retrograd?.app.active.scene.items.length };
+  });
+  assert.deepEqual(frame, { app: true, boxes: 10 });
+  assert.deepEqual(page.trouble.filter((line) => !line.includes("about:srcdoc")), []);
   await page.done();
 });
 

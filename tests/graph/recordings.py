@@ -291,6 +291,29 @@ def flat(turns: int = 500) -> Recording:
     return program.recording
 
 
+def hostile() -> Recording:
+    """Every text of it would do harm in a page that took it for HTML."""
+    harm = '<img src=x onerror="window.harmed=1"></script><script>window.harmed=1</script>&\''
+    recording = model(steps=2, depth=1)
+    recording.title = recording.library = recording.library_version = harm
+    recording.files = [schema.SourceFile(harm, f"{harm}\n" * 20), schema.SourceFile(harm, harm)]
+    for node in recording.nodes:
+        node.name, node.dtype, node.label = node.name + harm, harm, node.label and harm
+        node.unknown = {"saved": harm, harm: harm, "holders": harm}
+        for saved in node.saved:
+            saved.name, saved.preview, saved.dtype = harm, harm, harm
+    for group in recording.groups:
+        group.name, group.type = harm, harm
+    for call in recording.calls:
+        call.kind, call.of, call.how, call.retain = harm, harm, harm, True
+    recording.calls[-1].failure = Failure(harm, 5, harm)
+    recording.events.append(Event(3, "mark", harm))
+    recording.sweeps.append(Sweep(4, [(harm, 5), (f"{harm}[0]", 6), (f"{harm}[1]", 7)]))
+    recording.storages[0].owner = harm
+    recording.notes = [harm]
+    return recording
+
+
 def _cell(program: Program, h: int, weight: int) -> int:
     def gate(name: str, source: int) -> int:
         linear = program.op("Linear", [source, weight], 16, 24, line=3, saves="self")
@@ -384,6 +407,7 @@ def write_all(folder: Path) -> list[Path]:
         write_page(large, folder / "large.html"),
         write_page([ten, middle], folder / "several.html"),
         write_page(flat(), folder / "flat.html"),
+        write_page(hostile(), folder / "hostile.html"),
         write_page(Recording("empty.py", "retrograd", "0.1.0"), folder / "empty.html"),
     ]
 
