@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import xp_of
+from retrograd.backend import CPU, xp_of
 from retrograd.backend.cpu_rows import compiled_first
 from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import runtime_error
@@ -107,15 +108,14 @@ def _is_fusible(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
 ) -> bool:
     """Whether PyTorch would take its fused form too: four dimensions that match, no dropout."""
-    shapes = [x._array.shape for x in (query, key, value)]
+    q, k, v = query._array.shape, key._array.shape, value._array.shape
     tracked = attn_mask is not None and (attn_mask.requires_grad or TRANSFORMS.active)
     if dropout_p or tracked:
         return False
     if attn_mask is not None and TRANSFORMS.dual_levels and TRANSFORMS.has_tangents([attn_mask]):
         return False
-    if any(len(shape) != 4 or 0 in shape for shape in shapes):
+    if not len(q) == len(k) == len(v) == 4 or 0 in q or 0 in k or 0 in v:
         return False
-    q, k, v = shapes
     return bool(q[:2] == k[:2] == v[:2] and k[2] == v[2] and q[3] == k[3] == v[3])
 
 
@@ -126,12 +126,12 @@ def _check(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
 ) -> None:
     three = (query, key, value)
-    if min(x.ndim for x in three) < 2:
+    if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if len({x.dtype for x in three}) > 1:
+    if not query.dtype == key.dtype == value.dtype:
         names = [_c_name(x.dtype) for x in three]
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -169,13 +169,29 @@ def _float_mask(
     kind = query._array.dtype
     if is_causal:
         rows, columns = query._array.shape[-2], key._array.shape[-2]
-        xp = xp_of(query._array)
-        allowed = xp.tri(rows, columns, dtype=bool)
-    elif attn_mask is not None and attn_mask.dtype is dtypes.bool_:
+        if type(query._array) is CPU.array and rows * columns <= _SMALL_MASK:
+            return wrap(_known_causal_mask(rows, columns, kind))
+        return wrap(_causal_mask(xp_of(query._array), rows, columns, kind))
+    if attn_mask is not None and attn_mask.dtype is dtypes.bool_:
         return _fill_mask(RECORDED.logical_not(attn_mask), kind)
-    else:
-        return attn_mask
-    return wrap(xp.where(allowed, 0.0, -_INF).astype(kind))
+    return attn_mask
+
+
+_SMALL_MASK = 1 << 14  # elements: to make one takes as long as a small attention
+
+
+def _causal_mask(xp: Namespace, rows: int, columns: int, kind: DType) -> Array:
+    """Zeros of a numpy type where a query comes after a key, else -inf."""
+    mask: Array = xp.where(xp.tri(rows, columns, dtype=bool), 0.0, -_INF).astype(kind)
+    return mask
+
+
+@lru_cache(maxsize=32)
+def _known_causal_mask(rows: int, columns: int, kind: DType) -> Array:
+    """A causal mask that all calls share: nobody may write to it."""
+    mask = _causal_mask(CPU.xp, rows, columns, kind)
+    mask.flags.writeable = False
+    return mask
 
 
 def _fill_mask(hidden: Tensor, kind: DType) -> Tensor:

@@ -71,7 +71,7 @@ INLINE void
 NAMED(products)(V *sums, const REAL *numbers, ptrdiff_t distance, ptrdiff_t step, ptrdiff_t inner, const REAL *panel,
                 const int rows, const int vectors)
 {
-    V total[4][4];
+    V total[8][4];
     UNROLLED for (int row = 0; row < rows; row++) {
         UNROLLED for (int vector = 0; vector < vectors; vector++) {
             total[row][vector] = (V){0};
