@@ -32,9 +32,11 @@ CASES = [(name, options) for name, many in OPTIMIZERS.items() for options in man
 
 def train(device, name, options):
     torch.manual_seed(0)
-    weight = torch.randn(4, 3).to(device).requires_grad_()
-    other = torch.randn(3, 2).to(device).requires_grad_()
-    inputs, targets = torch.randn(6, 4).to(device), torch.randn(6, 2).to(device)
+    # a line search turns the last bits of float32 into other steps
+    kind = torch.float64 if name == "LBFGS" else torch.float32
+    weight = torch.randn(4, 3, dtype=kind).to(device).requires_grad_()
+    other = torch.randn(3, 2, dtype=kind).to(device).requires_grad_()
+    inputs, targets = (torch.randn(6, n, dtype=kind).to(device) for n in (4, 2))
     optimizer = getattr(torch.optim, name)([weight, other], **{"lr": 0.05, **options})
 
     def closure():
