@@ -154,6 +154,13 @@ def no_scope(_torch: Any) -> Any:
     return contextlib.nullcontext()
 
 
+def within(limit: str) -> Callable[[Any], Any]:
+    def scope(torch: Any) -> Any:
+        return torch.graph.budget(limit)
+
+    return scope
+
+
 KEPT = f"{BLOCKS} blocks of Linear({WIDTH}), GELU, LayerNorm, batch {BATCH}, two backward calls"
 
 
@@ -182,6 +189,16 @@ GROUPS["offload"] = (
         Way("retain_graph=True", kept_graph(no_scope, True)),
         Way('graph.offload(to="disk")', kept_graph(lambda t: t.graph.offload("disk"), True)),
         Way('retain_graph="recompute"', kept_graph(no_scope, "recompute")),
+    ],
+)
+GROUPS["budget"] = (
+    KEPT,
+    [
+        Way("retain_graph=True", kept_graph(no_scope, True)),
+        *(
+            Way(f'graph.budget("{limit}")', kept_graph(within(limit), True))
+            for limit in ("200MB", "100MB", "50MB")
+        ),
     ],
 )
 OTHER_GRADIENTS = ("other gradients",)

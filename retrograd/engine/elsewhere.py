@@ -50,7 +50,7 @@ class Moved:
         self.producer = "" if value._grad_fn is None else _producer(value._grad_fn)
         # As long as somebody else has the tensor, or its array, that is the value: nothing need be
         # read, and a saved input is still the very tensor that was given.
-        self.array = _weakly(value._array)
+        self.array = weakly(value._array)
         self.tensor = None if saved.is_output else weakref.ref(value)
 
     def elements(self) -> Array:
@@ -63,7 +63,8 @@ class Moved:
         return found
 
 
-def _weakly(array: Array) -> Callable[[], Array | None]:
+def weakly(array: Array) -> Callable[[], Array | None]:
+    """The array, as long as somebody holds it; nothing where its library has no way to tell."""
     try:
         return weakref.ref(array)
     except TypeError:  # not every library's arrays take it
@@ -83,7 +84,7 @@ def move_saved(node: Node, over: int, put: Put) -> int:
     moved = 0
     for saved in node.saved:
         if type(saved) is SavedTensor and saved._value is not None and saved._hooks is None:
-            if _is_movable(saved._value, over):
+            if is_movable(saved._value, over):
                 moved += move(saved, put)
     return moved
 
@@ -107,10 +108,7 @@ def _large(node: Node, over: int) -> Iterator[object]:
     for value in node.saved:
         if type(value) is SavedTensor and value._hooks is None:
             value = value._value
-        if isinstance(value, Tensor):
-            if _is_movable(value, over):
-                yield value
-        elif type(value) in BACKENDS and _is_large(value, over):
+        if is_movable(value, over):
             yield value
 
 
@@ -119,8 +117,13 @@ def _is_large(array: Any, over: int) -> bool:
     return bool(array.nbytes > over) and 0 not in array.strides
 
 
-def _is_movable(value: Tensor, over: int) -> bool:
-    """Whether moving frees memory: not what a parameter holds anyway, nor examples of a batch."""
+def is_movable(value: Any, over: int = 0) -> bool:
+    """Whether moving a saved value frees memory: a tensor, or the array of an output.
+
+    It does not for what a parameter holds anyway; examples of a batch are left where they are.
+    """
+    if not isinstance(value, Tensor):
+        return type(value) in BACKENDS and _is_large(value, over)
     if value._level or type(value._array) not in BACKENDS or not _is_large(value._array, over):
         return False
     if value._meta is not None and (value._meta.tangents or value._meta.inference):

@@ -77,13 +77,14 @@ class Value:
     `held` is a weak reference to it. Both count only while the version is what it was.
     """
 
-    __slots__ = ("array", "cell", "held", "number", "recipe", "strides", "version")
+    __slots__ = ("array", "cell", "elsewhere", "held", "number", "recipe", "strides", "version")
 
     def __init__(self, recipe: Recipe | None, number: int) -> None:
         self.recipe = recipe  # None: there is none, so `array` must be there
         self.number = number
         self.array: Array | None = None
         self.held: weakref.ref[Any] | None = None
+        self.elsewhere: Callable[[], Array] | None = None  # reads it from where it was moved
         self.cell: VersionCell | None = None
         self.version = 0
         self.strides: tuple[int, ...] | None = None  # what was written in place may have others
@@ -98,7 +99,8 @@ class Value:
         """The array, if it need not be computed."""
         if self.cell is not None and self.cell.version != self.version:
             return None
-        return self.array if self.array is not None or self.held is None else self.held()
+        found = self.array if self.array is not None or self.held is None else self.held()
+        return self.elsewhere() if found is None and self.elsewhere is not None else found
 
     def laid(self, array: Array) -> Array:
         """A computed array in the layout that the value had: results of sums depend on it."""

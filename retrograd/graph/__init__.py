@@ -8,6 +8,7 @@ __all__, __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "growing": "Growing GrowthWatch watch_growth",
+        "budgeting": "Choice budget",
         "holding": "Holder Holders holders",
         "ledgers": "Entry Ledger Row ledger",
         "offloading": "offload",

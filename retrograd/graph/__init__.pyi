@@ -6,6 +6,7 @@ Written by ``python -m retrograd.compat.stubs``.
 # ruff: noqa
 
 
+from retrograd.graph.budgeting import Choice as Choice
 from retrograd.graph.ledgers import Entry as Entry
 from retrograd.graph.states import Event as Event
 from retrograd.watching.piles import Growing as Growing
@@ -19,6 +20,7 @@ from retrograd.graph.states import State as State
 from retrograd.graph.stepping import Step as Step
 from retrograd.graph.stepping import Watch as Watch
 from retrograd.graph.missing import Why as Why
+from retrograd.graph.budgeting import budget as budget
 from retrograd.graph.states import history as history
 from retrograd.graph.holding import holders as holders
 from retrograd.graph.strictness import is_strict as is_strict

@@ -167,8 +167,12 @@ class offload:
     ) -> None:
         set_on_saved(self._outer.pop())
         if not self._outer:
-            self._folder = None  # goes with its last file
-            self._known.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Let go of the folder, which goes with its last file."""
+        self._folder = None
+        self._known.clear()
 
     def take(self, node: Node) -> None:
         """Move what a new node has saved, as far as it is large."""
