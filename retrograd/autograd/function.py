@@ -218,6 +218,8 @@ def call_function(function: type[Function], arguments: tuple[Any, ...], separate
         results = values
         if default_generator.position() == position:  # it draws nothing: it can run again
             remembered(node, arguments)
+            if STATE.scope is not None:
+                STATE.scope.made(node, arguments)
     else:
         outputs = Outputs(node, tensors, values, recorded=recorded, separate=separate)
         results = outputs.finish()

@@ -462,7 +462,7 @@ static const NamedRule element_rules[] = {
     {"div", "other,input", rule_div, CHAINS},
     {"neg", "", rule_neg, CHAINS},
     {"clone", "", rule_same, CHAINS},
-    {"_clone_as", "", rule_same, CHAINS},
+    {"_clone_as", "order", rule_same, CHAINS},
     {"_contiguous_copy", "", rule_same, CHAINS},
     {"alias", "", rule_same, CHAINS},
     {"tanh", "out", rule_tanh, CHAINS},

@@ -25,6 +25,7 @@ from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.node import Node, dressed
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.slices import CopySlices, copy_with_strides
+from retrograd.engine.state import next_sequence
 from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, VersionCell, wrap
 
@@ -94,6 +95,8 @@ class Value:
         if self.held is None:
             self.held = weakref.ref(array)
             self.cell, self.version, self.strides = cell, version, array.strides
+        if self.recipe is not None:
+            self.recipe.is_saved = True
 
     def known(self) -> Array | None:
         """The array, if it need not be computed."""
@@ -112,17 +115,29 @@ class Value:
 class Recipe:
     """One call that can be done again: the function on arrays, and where its arguments are."""
 
-    __slots__ = ("__weakref__", "arguments", "cost", "name", "node", "run", "sequence")
+    __slots__ = (
+        *("__weakref__", "arguments", "cost", "is_saved", "name", "node", "readers", "run"),
+        "sequence",
+    )
 
     def __init__(
-        self, node: Node, arguments: Sequence[Any], run: Callable[[list[Any]], Sequence[Array]]
+        self,
+        node: Node | None,
+        arguments: Sequence[Any],
+        run: Callable[[list[Any]], Sequence[Array]],
     ) -> None:
-        self.node = weakref.ref(node)  # for reports; what needs the recipe holds the graph
-        self.name = node.name()
-        self.sequence = node.sequence
+        # for reports; what needs the recipe holds the graph. None: random numbers, of no node
+        self.node: Callable[[], Node | None] = (lambda: None) if node is None else weakref.ref(node)
+        self.name = "random numbers" if node is None else node.name()
+        self.sequence = next_sequence() if node is None else node.sequence
         self.arguments = tuple(arguments)  # `Value`, `Leaf`, lists of them, or constants
         self.run = run
-        self.cost = _cost(node)
+        self.cost = 0 if node is None else _cost(node)
+        self.is_saved = False  # a node saved one of its results
+        self.readers = 0  # the recipes that read its results
+        for value in self.inputs():
+            if value.recipe is not None:
+                value.recipe.readers += 1
 
     def inputs(self) -> Iterator[Value]:
         """The values that it reads."""
@@ -160,22 +175,47 @@ def _cost(node: Node) -> int:
 ValueOf = Callable[[Node, int], Value]
 
 
-def recipe_of(node: Node, value_of: ValueOf) -> Recipe:
-    """How to make the node's results again; `Unknown` if the graph does not tell.
+class Given:
+    """What a call was given, where somebody watched it: more than a graph remembers."""
 
-    `value_of` gives the value of an earlier node's output.
+    __slots__ = ("arguments", "drawn")
+
+    def __init__(self, arguments: Sequence[Any], drawn: Callable[[Tensor], Value | None]) -> None:
+        self.arguments = arguments  # by place; `Ellipsis` where it is gone
+        self.drawn = drawn  # the value of a tensor of random numbers
+
+    def source(self, place: int, name: str) -> Any:
+        """Where a recipe finds an argument that does not come from the graph."""
+        argument = self.arguments[place]
+        if argument is Ellipsis:
+            raise Unknown(f"its operand {name!r} was overwritten")
+        return self.of(argument, name)
+
+    def of(self, argument: Any, name: str) -> Any:
+        """The same for an argument itself."""
+        if not isinstance(argument, Tensor):
+            return argument
+        cell = argument._cell
+        found = self.drawn(argument)
+        return found or _constant(argument, 0 if cell is None else cell.version, name)
+
+
+def recipe_of(node: Node, value_of: ValueOf, given: Given | None = None) -> Recipe:
+    """How to make the node's results again; `Unknown` if that is not known.
+
+    `value_of` gives the value of an earlier node's output, or raises `Unknown` itself.
     """
     node = dressed(node)
     if node.freed is not None:
         raise Unknown("it was freed")
     if isinstance(node, FunctionNode):
-        return _function_recipe(node, value_of)
+        return _function_recipe(node, value_of, given)
     if isinstance(node, CopySlices):
-        return _slices_recipe(node, value_of)
+        return _slices_recipe(node, value_of, given)
     op = node.op
     if op is None:
         raise Unknown(f"{node.name()} is not an op")
-    return Recipe(node, _arguments(node, op, value_of), _op_run(op, node.dtype))
+    return Recipe(node, _arguments(node, op, value_of, given), _op_run(op, node.dtype))
 
 
 # ------------------------------------------------------------------------------------- an op
@@ -205,38 +245,44 @@ def _wrapped(argument: Any) -> Any:
     return wrap(argument) if is_array(argument) else argument
 
 
-def _arguments(node: Node, op: Op, value_of: ValueOf, region: object = None) -> list[Any]:
+def _arguments(
+    node: Node, op: Op, value_of: ValueOf, given: Given | None, region: object = None
+) -> list[Any]:
     """Where the arguments of an op's call are; `region` stands for the first, if it is given."""
     if op.name.endswith("_here") or op.name.startswith("_overwrite"):
         raise Unknown(f"{op.name} changes its operand")
     plan = op.plan
     if plan.edges is None:
         return [
-            _list_operand(node, value_of) if p.is_list else _option(node, op, p)
+            _list_operand(node, p, value_of, given) if p.is_list else _option(node, op, p, given)
             for p in plan.parameters
         ]
     found: list[Any] = []
     for p in plan.parameters:
         if p.kind == "option":
-            found.append(_option(node, op, p))
+            found.append(_option(node, op, p, given))
             continue
         index = plan.tensors.index(p)
         if index == 0 and region is not None:
             found.append(region)
         else:
-            found.append(_operand(node, op, p, index, value_of))
+            found.append(_operand(node, op, p, index, value_of, given))
     return found
 
 
-def _list_operand(node: Node, value_of: ValueOf) -> list[Any]:
-    if None in node.edges:
-        raise Unknown("a tensor of its list has no history")
+def _list_operand(node: Node, p: Parameter, value_of: ValueOf, given: Given | None) -> list[Any]:
     numbers = node.edge_numbers or (0,) * len(node.edges)
-    return [
-        _behind(edge, number, "tensors", value_of)
-        for edge, number in zip(node.edges, numbers, strict=True)
-        if edge is not None
-    ]
+    found: list[Any] = []
+    for position, (edge, number) in enumerate(zip(node.edges, numbers, strict=True)):
+        try:
+            if edge is None:
+                raise Unknown("a tensor of its list has no history")
+            found.append(_behind(edge, number, p.name, value_of))
+        except Unknown:
+            if given is None:
+                raise
+            found.append(given.of(given.arguments[p.place][position], p.name))
+    return found
 
 
 def _behind(edge: Node, number: int, name: str, value_of: ValueOf) -> Value | Leaf:
@@ -250,7 +296,20 @@ def _behind(edge: Node, number: int, name: str, value_of: ValueOf) -> Value | Le
     return found
 
 
-def _operand(node: Node, op: Op, p: Parameter, index: int, value_of: ValueOf) -> Any:
+def _operand(
+    node: Node, op: Op, p: Parameter, index: int, value_of: ValueOf, given: Given | None
+) -> Any:
+    try:
+        return _operand_in_graph(node, op, p, index, value_of, given)
+    except Unknown:
+        if given is None:
+            raise
+        return given.source(p.place, p.name)
+
+
+def _operand_in_graph(
+    node: Node, op: Op, p: Parameter, index: int, value_of: ValueOf, given: Given | None
+) -> Any:
     plan = op.plan
     assert plan.edges is not None
     if index in plan.edges:
@@ -259,6 +318,8 @@ def _operand(node: Node, op: Op, p: Parameter, index: int, value_of: ValueOf) ->
         if edge is not None:
             number = 0 if node.edge_numbers is None else node.edge_numbers[position]
             return _behind(edge, number, p.name, value_of)
+    if given is not None and given.arguments[p.place] is not Ellipsis:
+        return given.source(p.place, p.name)
     for save in plan.saves:
         if save.source != index:
             continue
@@ -299,7 +360,11 @@ _SHAPES: dict[str, Callable[[tuple[int, ...]], object]] = {
 _DTYPES = frozenset("sum _sum_all mean _mean_all prod _prod_all cumsum cumprod nansum".split())
 
 
-def _option(node: Node, op: Op, p: Parameter) -> Any:
+def _option(node: Node, op: Op, p: Parameter, given: Given | None) -> Any:
+    if p.name == "generator":
+        raise Unknown("it draws random numbers")
+    if given is not None:
+        return given.arguments[p.place]
     for save in op.plan.saves:
         if save.kind == "option" and save.source == p.place:
             return node.saved[save.start]
@@ -318,7 +383,7 @@ def _option(node: Node, op: Op, p: Parameter) -> Any:
 # ---------------------------------------------------------------------------- a write to a view
 
 
-def _slices_recipe(node: CopySlices, value_of: ValueOf) -> Recipe:
+def _slices_recipe(node: CopySlices, value_of: ValueOf, given: Given | None) -> Recipe:
     inner, before = node.inner, node.edges[0]
     if inner is None or dressed(inner).op is None:
         raise Unknown("a custom Function wrote to a view")
@@ -328,7 +393,7 @@ def _slices_recipe(node: CopySlices, value_of: ValueOf) -> Recipe:
     assert op is not None
     number = 0 if node.edge_numbers is None else node.edge_numbers[0]
     base = _behind(before, number, "base", value_of)
-    arguments = _arguments(inner, op, value_of, _REGION)
+    arguments = _arguments(inner, op, value_of, given, _REGION)
     again = _op_run(op, inner.dtype)
     return Recipe(node, [base, *arguments], _written(again, node.chain, node.strides))
 
@@ -381,24 +446,42 @@ def remembered(node: FunctionNode, arguments: Sequence[Any]) -> None:
     node.arguments = tuple(found)
 
 
-def _function_recipe(node: FunctionNode, value_of: ValueOf) -> Recipe:
+def _function_recipe(node: FunctionNode, value_of: ValueOf, given: Given | None) -> Recipe:
+    function = node.function
+    if given is not None:
+        found = _function_arguments(node, given.arguments, value_of, given)
+        return Recipe(node, found, lambda arguments: forward_again(function, arguments))
     if node.arguments is None:
         raise Unknown(f"what {node.function.__name__} was called with is not known, or it draws")
+    found = _function_arguments(node, node.arguments, value_of, None)
+    return Recipe(node, found, lambda arguments: forward_again(function, arguments))
+
+
+def _function_arguments(
+    node: FunctionNode, arguments: Sequence[Any], value_of: ValueOf, given: Given | None
+) -> list[Any]:
+    """Where the arguments of a Function are: those it was given, or those its node remembers."""
     numbers = iter(node.edge_numbers or (0,) * len(node.edges))
     edges = iter(node.edges)
     found: list[Any] = []
-    for is_tensor, argument in zip(node.tensor_arguments, node.arguments, strict=True):
+    for is_tensor, argument in zip(node.tensor_arguments, arguments, strict=True):
         if not is_tensor:
             found.append(argument)
             continue
         edge, number = next(edges), next(numbers)
-        if edge is not None:
-            found.append(_behind(edge, number, "argument", value_of))
+        try:
+            if edge is not None:
+                found.append(_behind(edge, number, "argument", value_of))
+                continue
+        except Unknown:
+            if given is None:
+                raise
+        if given is not None:
+            found.append(given.of(argument, "argument"))
             continue
         reference, version = argument
         tensor = reference()
         if tensor is None:
             raise Unknown(f"an argument of {node.function.__name__} without history is gone")
         found.append(_constant(tensor, version, "argument"))
-    function = node.function
-    return Recipe(node, found, lambda arguments: forward_again(function, arguments))
+    return found

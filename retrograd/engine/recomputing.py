@@ -14,16 +14,18 @@ lies between two cuts, are together as small as can be found.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from retrograd.backend import is_array
 from retrograd.engine import failures
 from retrograd.engine.accumulate import is_accumulator
+from retrograd.engine.cutting import nodes_behind
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.node import GraphRoot, Node, dressed
 from retrograd.engine.packing import SavedTensor, pack_node
@@ -77,14 +79,24 @@ def owner_of(array: Any) -> Any:
 # -------------------------------------------------------------------------------- the survey
 
 
+_FROM = "it is made from a value that cannot be computed again: "
+
+
 class Survey:
     """The graph behind some nodes, as far as it matters for computing values again."""
 
-    def __init__(self, roots: Iterable[Node]) -> None:
-        self.nodes = _nodes_behind(roots)  # the oldest first
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        recipes: dict[Node, Recipe | str],
+        values: dict[tuple[Node, int], Value],
+        drawn: Callable[[Tensor], Value | None],
+    ) -> None:
+        self.nodes = nodes  # the oldest first
         self.entries: list[Entry] = []
-        self.values: dict[tuple[Node, int], Value] = {}
-        self.recipes: dict[Node, Recipe | str] = {}
+        self.values = values
+        self.recipes = recipes
+        self._drawn = drawn
         self.arrays: dict[Value, Array] = {}  # of the values that somebody saved
         self._unknown: dict[Value, Node] = {}  # values without a recipe, and what made them
         self._known_before()
@@ -127,21 +139,31 @@ class Survey:
             except Unknown as reason:
                 self.recipes[node] = str(reason)
         for place, maker, number, array, cell, version in saved_values(node):
-            if maker is not node and maker not in self.recipes:
-                continue  # not behind the roots
-            value = self.value_of(maker, number)
-            if value.recipe is None and isinstance(self.recipes[maker], Recipe):
-                value.recipe = self.recipes[maker]  # type: ignore[assignment]
+            value = self._value_from(maker, number)
+            if value is None:
+                continue
             value.saw(array, cell, version)
             self.arrays.setdefault(value, array)
             self.entries.append(Entry(node, place, value, array))
+
+    def _value_from(self, maker: Node | Tensor, number: int) -> Value | None:
+        """The value of what was saved; None where it was not made by the nodes looked at."""
+        if isinstance(maker, Tensor):
+            return self._drawn(maker)
+        recipe = self.recipes.get(maker)
+        if recipe is None:
+            return None
+        value = self.value_of(maker, number)
+        if value.recipe is None and isinstance(recipe, Recipe):
+            value.recipe = recipe
+        return value
 
     def _obstacle(self, recipe: Recipe) -> str | None:
         for value in recipe.inputs():
             if value.array is None and value not in self.arrays:
                 reason = self.reason_of(value)
                 if reason is not None:
-                    return f"it is made from a value that cannot be computed again: {reason}"
+                    return reason if reason.startswith(_FROM) else _FROM + reason
         return None
 
     def reason_of(self, value: Value) -> str | None:
@@ -168,29 +190,25 @@ def survey(roots: Iterable[Node]) -> Survey:
     the `cost` of computing it again and the `reason` why that cannot be done, if it cannot.
     ``demote(survey, entries)`` lets some of them go.
     """
-    return Survey(roots)
+    return Survey(_nodes_behind(roots), {}, {}, lambda tensor: None)
 
 
 def _nodes_behind(roots: Iterable[Node]) -> list[Node]:
-    stack = [node for node in roots if not is_accumulator(node)]
-    seen = set(stack)
-    while stack:
-        for target in stack.pop().edges:
-            if target is not None and target not in seen and not is_accumulator(target):
-                seen.add(target)
-                stack.append(target)
-    found = [node for node in seen if not isinstance(node, GraphRoot)]
-    found.sort(key=lambda node: node.sequence)
-    return found
+    found = nodes_behind(roots)
+    return sorted(
+        [n for n in found if not is_accumulator(n) and not isinstance(n, GraphRoot)],
+        key=lambda node: node.sequence,
+    )
 
 
-_Saved = tuple[int, Node, int, Array, VersionCell, int]
+_Saved = tuple[int, Node | Tensor, int, Array, VersionCell, int]
 
 
 def saved_values(node: Node) -> Iterator[_Saved]:
-    """Place, maker, number, array, cell and version of what a node saved and a node made.
+    """Place, maker, number, array, cell and version of what a node saved.
 
-    Not what was written since (reading it is an error), nor what hooks have packed.
+    The maker of a constant is the tensor itself. Not what was written since (reading it is an
+    error), nor what hooks have packed.
     """
     node = dressed(node)
     if node.freed is not None:
@@ -227,7 +245,11 @@ def _packed_value(node: Node, place: int, entry: SavedTensor) -> Iterator[_Saved
 
 def _saved_input(place: int, tensor: Tensor, version: int) -> Iterator[_Saved]:
     view, meta = tensor._view, tensor._meta
-    if tensor._grad_fn is None or tensor._level or not is_array(tensor._array):
+    if tensor._level or not is_array(tensor._array):
+        return
+    if tensor._grad_fn is None:
+        if not tensor._requires_grad:
+            yield place, tensor, 0, tensor._array, cell_of(tensor), version
         return
     cell = cell_of(tensor)  # made now if it must be: a later write has to show
     if cell.version != version or (view is not None and view.at != version):
@@ -241,7 +263,11 @@ def _saved_input(place: int, tensor: Tensor, version: int) -> Iterator[_Saved]:
 
 def release_arrays(roots: Iterable[Node]) -> None:
     """Let go of what can be computed again of the graph behind some nodes."""
-    found = survey(roots)
+    let_go(survey(roots))
+
+
+def let_go(found: Survey) -> None:
+    """Let go of what is best computed again."""
     demote(found, chosen_entries(found))
 
 
@@ -268,40 +294,72 @@ def demote(found: Survey, entries: Iterable[Entry]) -> None:
 
 def chosen_entries(found: Survey) -> list[Entry]:
     """The entries to let go, so that kept and computed values together take the fewest bytes."""
-    places = {node: index for index, node in enumerate(found.nodes)}
-    memory_of: dict[Value, int] = {value: id(owner_of(a)) for value, a in found.arrays.items()}
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for node in found.nodes:  # the oldest first: a view comes after what it is a view of
-        index = places[node]
-        recipe = found.recipes[node]
-        inputs = list(recipe.inputs()) if isinstance(recipe, Recipe) else []
-        for value in inputs:
-            if value in memory_of:
-                last[memory_of[value]] = index
-        if inputs and (op := dressed(node).op) is not None and op.view is not None:
-            value = found.value_of(node, 0)
-            if inputs[0] in memory_of:
-                memory_of.setdefault(value, memory_of[inputs[0]])
-    sizes: dict[int, int] = {}
-    for entry in found.entries:
-        if entry.reason is None and entry.nbytes >= SMALLEST:
-            maker = entry.value.recipe.node() if entry.value.recipe is not None else None
-            index = places.get(maker, 0) if maker is not None else 0
-            first[entry.memory] = min(first.get(entry.memory, index), index)
-            last[entry.memory] = max(last.get(entry.memory, index), places[entry.node])
-            sizes[entry.memory] = entry.nbytes
-    spans = [(first[memory], last[memory], size) for memory, size in sizes.items()]
-    kept = crossing(spans, best_cuts(spans, len(found.nodes)))
-    staying = {memory for memory, stays in zip(sizes, kept, strict=True) if stays}
+    spans = _spans(found)
+    kept = crossing(list(spans.values()), best_cuts(list(spans.values()), len(found.nodes)))
+    staying = {memory for memory, stays in zip(spans, kept, strict=True) if stays}
     return [
         entry
         for entry in found.entries
-        if entry.reason is None and entry.memory in sizes and entry.memory not in staying
+        if entry.reason is None and entry.nbytes >= SMALLEST and entry.memory not in staying
     ]
 
 
-Span = tuple[int, int, int]  # made at, last needed at, bytes
+class Span(NamedTuple):
+    """Memory of the graph: made by one node, last needed by another (their places), its bytes."""
+
+    start: int
+    end: int
+    nbytes: int
+    is_saved: bool  # else it is gone, and can only be computed
+
+
+def _spans(found: Survey) -> dict[object, Span]:
+    """All memory that computing values again would need, views with what they are views of."""
+    places = {node: index for index, node in enumerate(found.nodes)}
+    memory_of: dict[Value, object] = {}
+    spans: dict[object, Span] = {}
+    for entry in found.entries:
+        recipe = entry.value.recipe
+        if entry.reason is None and recipe is not None:
+            memory_of[entry.value] = entry.memory
+            maker = recipe.node()  # random numbers have none: they can be drawn where they are used
+            start = places[entry.node] if maker is None else places.get(maker, 0)
+            known = spans.get(entry.memory, Span(start, start, entry.nbytes, True))
+            end = max(known.end, places[entry.node])
+            spans[entry.memory] = Span(min(known.start, start), end, known.nbytes, True)
+    for index, node in enumerate(found.nodes):  # a view comes after what it is a view of
+        made = found.recipes[node]
+        for value in made.inputs() if isinstance(made, Recipe) else ():
+            maker = None if value.recipe is None else value.recipe.node()
+            if maker is None or maker not in places:
+                continue
+            if value not in memory_of:
+                memory_of[value] = _memory_of(value, maker, memory_of)
+            memory = memory_of[value]
+            if memory is None:
+                continue
+            known = spans.get(memory, Span(places[maker], 0, _size(maker, value.number), False))
+            spans[memory] = known._replace(end=max(known.end, index))
+    return spans
+
+
+def _memory_of(value: Value, maker: Node, memory_of: dict[Value, object]) -> object:
+    """What stands for the memory of a value that nobody saved; None for a view of a leaf."""
+    op = dressed(maker).op
+    if op is None or op.view is None or value.recipe is None:
+        return value
+    for source in value.recipe.inputs():
+        return memory_of.get(source, value)
+    return None
+
+
+def _size(node: Node, number: int) -> int:
+    several = isinstance(node.shape, list)
+    shape, dtype = (node.shape[number], node.dtype[number]) if several else (node.shape, node.dtype)
+    return 0 if shape is None else math.prod(shape) * int(dtype.itemsize)
+
+
+_GONE = 8  # how much worse it is if such memory is needed across a cut
 
 
 def best_cuts(spans: Sequence[Span], count: int) -> list[int]:
@@ -310,9 +368,10 @@ def best_cuts(spans: Sequence[Span], count: int) -> list[int]:
         return []
     across = [0] * (count + 1)
     made = [0] * count
-    for start, end, size in spans:
-        across[start] += size
-        across[end] -= size
+    for start, end, size, is_saved in spans:
+        # what is gone cannot be kept at a cut: beyond it, the way back goes on
+        across[start] += size if is_saved else _GONE * size
+        across[end] -= size if is_saved else _GONE * size
         made[start] += size
     across = list(accumulate(across))
     made = list(accumulate(made))
@@ -321,12 +380,14 @@ def best_cuts(spans: Sequence[Span], count: int) -> list[int]:
     number = 1
     while number < count:
         cuts = _cuts(across, made, number)
-        stays = crossing(spans, cuts)
-        held = sum([size for (_, _, size), stay in zip(spans, stays, strict=True) if stay])
+        held = 0
         between = [0] * (len(cuts) + 1)
-        for (start, _, size), stay in zip(spans, stays, strict=True):
-            if not stay:
-                between[bisect_right(cuts, start - 1)] += size
+        for span in spans:
+            place = bisect_right(cuts, span.start - 1)
+            if place == len(cuts) or cuts[place] >= span.end:
+                between[place] += span.nbytes
+            else:
+                held += span.nbytes if span.is_saved else _GONE * span.nbytes
         if held + max(between) < least:
             least, best = held + max(between), cuts
         number += 1 + number // 4
@@ -345,10 +406,12 @@ def _cuts(across: Sequence[int], made: Sequence[int], number: int) -> list[int]:
 
 
 def crossing(spans: Sequence[Span], cuts: Sequence[int]) -> list[bool]:
-    """For each span, whether a cut lies inside: after it was made, before it was last needed."""
+    """For each span, whether it is kept: a cut comes after it was made, before its last use."""
     return [
-        (place := bisect_right(cuts, start - 1)) < len(cuts) and cuts[place] < end
-        for start, end, _ in spans
+        span.is_saved
+        and (place := bisect_right(cuts, span.start - 1)) < len(cuts)
+        and cuts[place] < span.end
+        for span in spans
     ]
 
 
@@ -358,11 +421,12 @@ def crossing(spans: Sequence[Span], cuts: Sequence[int]) -> list[bool]:
 class Computed:
     """What one backward call has computed again, as long as the walk can need it."""
 
-    __slots__ = ("arrays", "newest")
+    __slots__ = ("arrays", "newest", "reads")
 
     def __init__(self) -> None:
         self.arrays: dict[Recipe, Sequence[Array]] = {}
         self.newest: list[tuple[int, int, Recipe]] = []  # a heap
+        self.reads: dict[Recipe, int] = {}
 
     def drop_newer(self, sequence: int) -> None:
         """Forget what only nodes newer than that could need: the walk has passed them."""
@@ -371,8 +435,15 @@ class Computed:
             self.arrays.pop(heappop(newest)[2], None)
 
     def add(self, recipe: Recipe, arrays: Sequence[Array]) -> None:
+        """Remember results, and forget those that were needed only on the way to them."""
         self.arrays[recipe] = arrays
         heappush(self.newest, (-recipe.sequence, id(recipe), recipe))
+        for value in recipe.inputs():
+            source = value.recipe
+            if source is not None and not source.is_saved:
+                self.reads[source] = self.reads.get(source, 0) + 1
+                if self.reads[source] == source.readers:
+                    self.arrays.pop(source, None)
 
 
 def restored(value: Value, node: Node | None = None) -> Tensor:

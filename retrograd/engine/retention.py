@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
+from retrograd.engine.cutting import nodes_behind
 from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.recomputing import release_arrays
 from retrograd.engine.views import edge_of
@@ -42,18 +43,6 @@ def is_plain(retain_graph: object) -> bool:
     return True
 
 
-def nodes_behind(tensors: Iterable[Tensor]) -> set[Node]:
-    """The nodes that the history of some tensors consists of."""
-    stack = [_history(index, tensor) for index, tensor in enumerate(tensors)]
-    found = set(stack)
-    while stack:
-        for target in stack.pop().edges:
-            if target is not None and target not in found:
-                found.add(target)
-                stack.append(target)
-    return found
-
-
 def _history(index: int, tensor: object) -> Node:
     if not isinstance(tensor, Tensor):
         raise TypeError(
@@ -77,7 +66,7 @@ def retaining(
         found = run()
         release_arrays(roots)
         return found
-    call.kept = nodes_behind(retain_graph)
+    call.kept = nodes_behind(_history(index, x) for index, x in enumerate(retain_graph))
     try:
         return run()
     finally:

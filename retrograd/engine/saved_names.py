@@ -59,7 +59,8 @@ def public_names(op: Op) -> dict[str, Save]:
             public = fields[number] if number < len(fields) else f"result{number}"
         else:
             public = name
-        found[public] = save
+        if public:  # what is saved only to be able to call the op again has no name there
+            found[public] = save
     return found
 
 

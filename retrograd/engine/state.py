@@ -24,6 +24,7 @@ from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from retrograd.engine.node import BackwardCall, Node
+    from retrograd.engine.recompute_scope import Scope
     from retrograd.ops.registry import Op
 
 # a pack hook, and the unpack hook that takes what it gave
@@ -98,6 +99,7 @@ class _State(threading.local):
     op_watcher: Callable[[Op, tuple[object, ...]], None] | None = None  # sees ops; needs UNUSUAL
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     on_saved: Callable[[Node], None] | None = None  # is told of each new node that saved values
+    scope: Scope | None = None  # the open `graph.recompute`, which every op tells of its node
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
     autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on
@@ -205,6 +207,12 @@ def set_op_modes(modes: tuple[object, ...]) -> None:
     """Replace this thread's op modes (`calling.op_modes`), keeping the global count right."""
     change = bool(modes) - bool(STATE.op_modes)
     _switch(STATE, "op_modes", modes, "UNUSUAL", change)
+
+
+def set_scope(scope: Scope | None) -> None:
+    """Open or close this thread's scope of `graph.recompute`."""
+    change = (scope is not None) - (STATE.scope is not None)
+    _switch(STATE, "scope", scope, "UNUSUAL", change)
 
 
 class _Autocast:

@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = on_first_use(
         "ledgers": "Entry Ledger Row ledger",
         "offloading": "offload",
         "missing": "Why why_no_grad",
+        "recomputation": "Recomputable recomputable recompute",
         "recording": "record view",
         "showing": "show",
         "states": "Event History State history state",

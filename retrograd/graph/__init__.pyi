@@ -15,6 +15,7 @@ from retrograd.graph.states import History as History
 from retrograd.graph.holding import Holder as Holder
 from retrograd.graph.holding import Holders as Holders
 from retrograd.graph.ledgers import Ledger as Ledger
+from retrograd.graph.recomputation import Recomputable as Recomputable
 from retrograd.graph.ledgers import Row as Row
 from retrograd.graph.states import State as State
 from retrograd.graph.stepping import Step as Step
@@ -26,6 +27,8 @@ from retrograd.graph.holding import holders as holders
 from retrograd.graph.strictness import is_strict as is_strict
 from retrograd.graph.ledgers import ledger as ledger
 from retrograd.graph.offloading import offload as offload
+from retrograd.graph.recomputation import recomputable as recomputable
+from retrograd.graph.recomputation import recompute as recompute
 from retrograd.graph.recording import record as record
 from retrograd.graph.showing import show as show
 from retrograd.graph.states import state as state

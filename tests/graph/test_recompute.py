@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import retrograd as torch
 from retrograd.engine import recomputing
-from retrograd.engine.recomputing import best_cuts, crossing, survey
+from retrograd.engine.recomputing import Span, best_cuts, crossing, survey
 from tests.graph.programs import Step, collected, leaves, programs, run
 
 F = torch.nn.functional
@@ -113,11 +113,11 @@ def test_arrays_go_and_come_back() -> None:
     before = saved_bytes(loss)
     loss.backward(retain_graph="recompute")
     first = [p.grad.clone() for p in model.parameters()]
-    assert saved_bytes(loss) < before / 3
+    assert saved_bytes(loss) < before / 2
     model.zero_grad()
     loss.backward(retain_graph="recompute")
     assert same([p.grad for p in model.parameters()], first)
-    assert saved_bytes(loss) < before / 3  # the second time too
+    assert saved_bytes(loss) < before / 2  # the second time too
     loss.backward()
     with pytest.raises(RuntimeError, match="second time"):
         loss.backward()
@@ -139,17 +139,16 @@ def test_nothing_computed_stays() -> None:
 
 
 def test_a_changed_leaf_is_named() -> None:
-    model, x = network(3)
+    model, x = network()
     loss = model(x).sum()
     loss.backward(retain_graph="recompute")
     with torch.no_grad():
-        model[0][0].bias.add_(1)  # no derivative reads it, but the values come from it
+        for layer in model:
+            layer[0].bias.add_(1)  # no derivative reads it, but values come from it
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as raised:
         loss.backward()
     labels = [span.label for span in raised.value.report.spans]  # type: ignore[attr-defined]
     assert any("add_" in label for label in labels)
-    with torch.no_grad():
-        model[0][0].bias.sub_(1)
     model.zero_grad()
     model(x).sum().backward()  # a new graph is a new matter
 
@@ -367,10 +366,21 @@ def test_cuts() -> None:
     """Ten layers of one hundred bytes, with ten bytes between them: cut there."""
     spans = []
     for layer in range(10):
-        spans.append((2 * layer, 2 * layer + 1, 100))
-        spans.append((2 * layer + 1, 2 * layer + 2, 10))
+        spans.append(Span(2 * layer, 2 * layer + 1, 100, True))
+        spans.append(Span(2 * layer + 1, 2 * layer + 2, 10, True))
     cuts = best_cuts(spans, 22)
     assert cuts and all(cut % 2 == 1 for cut in cuts)
     kept = crossing(spans, cuts)
-    assert all(size == 10 for (_, _, size), stays in zip(spans, kept, strict=True) if stays)
+    assert all(span.nbytes == 10 for span, stays in zip(spans, kept, strict=True) if stays)
     assert best_cuts([], 3) == []
+
+
+def test_cuts_avoid_what_is_gone() -> None:
+    """Between the layers one value was saved and one was not: only the first can be kept."""
+    spans = []
+    for layer in range(10):
+        spans.append(Span(4 * layer, 4 * layer + 3, 100, True))
+        spans.append(Span(4 * layer + 1, 4 * layer + 3, 10, False))
+        spans.append(Span(4 * layer + 3, 4 * layer + 4, 30, True))
+    cuts = best_cuts(spans, 41)
+    assert len(cuts) > 1 and {cut % 4 for cut in cuts} == {3}

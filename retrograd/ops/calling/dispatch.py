@@ -78,6 +78,8 @@ def dispatch(op: Op, args: tuple[object, ...], operator: bool = False) -> Any:
         TRANSFORMS.set_tangents(op, args, tensors, outputs)
     if node is not None:
         fill_outputs(op, node, outputs)
+        if STATE.scope is not None:
+            STATE.scope.made(node, args)
     if op.view is not None:
         link_outputs(op, args, tensors[0], outputs)
     if STATE.inference:

@@ -79,6 +79,8 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     if node is not None:
         rebase(target, node, op.plan.keeps_output)
         fill_outputs(op, node, [target])
+        if STATE.scope is not None:
+            STATE.scope.wrote(target, node, args)
     elif not target._requires_grad:
         pass_on_cut(op, tensors, [target], track)
     return target

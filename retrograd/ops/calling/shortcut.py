@@ -45,6 +45,13 @@ def shortcut(op: Op, plan: CallPlan, args: tuple[Any, ...]) -> Any:
         if plan.kept and result._grad_fn is not None:
             STATE.on_saved(result._grad_fn)
         return result
+    if unusual == 1 and STATE.scope is not None:
+        if STATE.op_watcher is not None or usual_operands(plan, args) is None:
+            return None
+        result = call_generated(op, plan, args, 1)
+        if result._grad_fn is not None:
+            STATE.scope.made(result._grad_fn, args)
+        return result
     if unusual and unusual == TRANSFORMS.active:
         if not TRANSFORMS.dual_levels:
             return TRANSFORMS.batched_shortcut(op, plan, args)

@@ -92,6 +92,7 @@ def _batch_gradients(
     out2: Tensor,
     training: bool,
     layout: Layout,
+    eps: float,
 ) -> Gradients:
     """In training as for layer_norm, otherwise the statistics are constants.
 

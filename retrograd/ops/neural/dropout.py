@@ -14,7 +14,8 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import backend_of, kernels, xp_of
-from retrograd.engine.state import TRANSFORMS
+from retrograd.engine.slices import copy_with_strides
+from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, functional
@@ -91,11 +92,33 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
         return input
     if p == 1:
         return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
+    state = None if STATE.scope is None else default_generator.get_state_array()
     noise = _noise(array, 1 - p, features)
     _check_type(array)
     drawn = noise._elements()  # fresh: ours to write
     drawn /= 1 - p
+    if STATE.scope is not None and state is not None and not TRANSFORMS.active:
+        STATE.scope.drew(noise, _drawn_again(state, array, 1 - p, features))
     return _multiply(input, noise, inplace)
+
+
+def _drawn_again(state: Array, like: Array, keep: float, features: bool) -> Callable[[], Array]:
+    """A function that draws the same noise again, and leaves the generator as it is."""
+    xp, shape, strides, dtype = xp_of(like), like.shape, like.strides, like.dtype
+
+    def draw() -> Array:
+        again = copy_with_strides(xp.empty(shape, dtype), strides)
+        with default_generator.lock:
+            now = default_generator.get_state_array()
+            default_generator.set_state_array(state)
+            try:
+                noise = _noise(again, keep, features)._elements()
+            finally:
+                default_generator.set_state_array(now)
+        noise /= keep
+        return noise
+
+    return draw
 
 
 _ALPHA = 1.7580993408473766  # -scale * alpha of selu

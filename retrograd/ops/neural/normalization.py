@@ -349,13 +349,16 @@ def normalized(
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: m._norm_gradients(
-        g[0], needs, input, weight, bias_shape, out1, out2, layout, "_layer_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout, eps: (
+        m._norm_gradients(
+            g[0], needs, input, weight, bias_shape, out1, out2, layout, "_layer_norm_gradient"
+        )
     ),
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
+    # no derivative reads eps; with it the op can be called again
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": "", "": "eps"},
     check=floating_only("LayerNormKernelImpl"),
     node_name="NativeLayerNormBackward0",
     aten="native_layer_norm",
@@ -490,13 +493,16 @@ def _torch_layer_norm(
 
 
 @op(
-    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout: m._norm_gradients(
-        g[0], needs, input, weight, bias_shape, out1, out2, layout, "_group_norm_gradient"
+    gradients=lambda m, g, needs, input, weight, bias_shape, out1, out2, layout, eps: (
+        m._norm_gradients(
+            g[0], needs, input, weight, bias_shape, out1, out2, layout, "_group_norm_gradient"
+        )
     ),
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
+    # no derivative reads eps; with it the op can be called again
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": "", "": "eps"},
     check=floating_only("GroupNormKernelImpl"),
     node_name="NativeGroupNormBackward0",
     aten="native_group_norm",

@@ -51,7 +51,13 @@ def clone(xp: Namespace, input: Array) -> Array:
     return result
 
 
-@op(input=lambda m, g: g, half="move", forward="linear", aten="clone")
+@op(
+    input=lambda m, g, order: g,  # with the order the op can be called again
+    saved_names={"": "order"},
+    half="move",
+    forward="linear",
+    aten="clone",
+)
 def _clone_as(xp: Namespace, input: Array, order: memory_format) -> Array:
     return in_format(input, order)
 
