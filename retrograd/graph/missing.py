@@ -13,7 +13,7 @@ from retrograd.lifecycle.site import CallSite
 from retrograd.watching.cut_marks import Event
 from retrograd.watching.engines import choose_engine
 from retrograd.watching.places import Place
-from retrograd.watching.reading import FREED_STATE, Node, Reader, behind, reader_of
+from retrograd.watching.reading import FREED_STATE, Node, Reader, behind, leading_to, reader_of
 from retrograd.watching.tainted import Followed, place_of
 
 PASS_RUN = "pass run=, a function that computes the loss, to follow the parameter through it"
@@ -164,7 +164,9 @@ def _without_path(reader: Reader, leaf: Node, root: Node | None) -> Why:
     tensors = [thing for thing in objects if issubclass(type(thing), reader.tensor)]
     del objects
     computed = [tensor for tensor in tensors if tensor.grad_fn is not None]
-    users = [tensor for tensor in computed if leaf in behind(reader, [reader.root(tensor)])]
+    nodes = behind(reader, [reader.root(tensor) for tensor in computed])
+    using = leading_to(reader, nodes, [leaf])
+    users = [tensor for tensor in computed if reader.root(tensor) in using]
     head = "the loss has no graph" if root is None else "no path leads from the loss to it"
     if not users:
         text = f"{head}, and no tensor that lives was computed from the parameter"
@@ -278,10 +280,7 @@ def _path_nodes(reader: Reader, parameter: Any, loss: Any) -> list[Node]:
     """The nodes between, those near the loss first."""
     leaf = reader.root(parameter)
     nodes = behind(reader, [reader.root(loss)])
-    reaching = {leaf}
-    for node in reversed(nodes):
-        if any(following in reaching for following, _ in reader.edges(node)):
-            reaching.add(node)
+    reaching = leading_to(reader, nodes, [leaf])
     return [node for node in nodes if node in reaching and node is not leaf]
 
 

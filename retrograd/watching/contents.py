@@ -17,7 +17,7 @@ from typing import Any
 
 from retrograd.watching.holders import MOST_ITEMS, Part, is_own, plain_parts
 from retrograd.watching.places import Place
-from retrograd.watching.reading import Reader, behind
+from retrograd.watching.reading import Reader
 
 _LRU = type(functools.lru_cache(lambda: None))
 _MODULE_HOOKS = (
@@ -88,12 +88,13 @@ class Contents:
         for name, inner in list(getattr(tensor, "__dict__", {}).items()):
             yield Part(f".{name}", inner)
         # a leaf's accumulator holds nothing; asking PyTorch for it would make one
-        root = self._reader.root(tensor) if tensor.grad_fn is not None else None
-        if root is not None and root not in self._told:
-            for node in behind(self._reader, [root]):
-                if node not in self._told:
-                    self._told.add(node)
-                    yield from self._of_node(node)
+        waiting = [self._reader.root(tensor)] if tensor.grad_fn is not None else []
+        while waiting:
+            node = waiting.pop()
+            if node is not None and node not in self._told:
+                self._told.add(node)
+                yield from self._of_node(node)
+                waiting += [following for following, _ in self._reader.edges(node)]
 
     def _tables(self, tensor: Any) -> Iterator[object]:
         if self._reader.library == "torch":

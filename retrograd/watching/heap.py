@@ -32,9 +32,7 @@ class Heap:
         gc.collect()
         older = [thing for reference in self._known if (thing := reference()) is not None]
         new = self._tracked()
-        if gc.get_freeze_count():
-            return older + new
-        known = {id(thing) for thing in new}  # somebody has thawed the lists
+        known = {id(thing) for thing in new}  # somebody may have thawed the lists
         return [thing for thing in older if id(thing) not in known] + new
 
     def _tracked(self) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from retrograd.watching.contents import Contents, locals_of
 from retrograd.watching.holders import Part, is_own, search
 from retrograd.watching.places import OWN_FOLDERS, is_user_code
-from retrograd.watching.reading import Node, Reader, behind, node_of
+from retrograd.watching.reading import Node, Reader, behind, leading_to, node_of
 from retrograd.watching.referrers import chain_to, parts_of
 
 MOST_OBJECTS = 300_000
@@ -97,12 +97,8 @@ def _carriers(reader: Reader, target: object) -> Carriers:
     del objects
     node = node_of(reader, target)
     roots = {id(t): reader.root(t) for t in tensors if t.grad_fn is not None}
-    reaching: set[Node] = set()
-    # each node comes after those that lead to it
     nodes = behind(reader, [*roots.values(), *(node_of(reader, each) for each in shown)])
-    for each in reversed(nodes):
-        if each is node or any(following in reaching for following, _ in reader.edges(each)):
-            reaching.add(each)
+    reaching = set() if node is None else leading_to(reader, nodes, [node])
     wanted: dict[int, tuple[object, str]] = {}
     if isinstance(target, reader.tensor):
         wanted[id(target)] = target, ITSELF
@@ -174,14 +170,28 @@ def _by_hand(
             yield Part(".grad of {0}", value, kind="grad"), tensor
         elif tensor._is_view() and tensor._base is value:
             yield Part("_base of view {0}", value, kind="base"), tensor
-    for tensor in carriers.tensors:
-        for node in behind(reader, [tensor.grad_fn and reader.root(tensor)]):
-            if any(kept is value for kept in reader.kept(node)):
-                text, place = f"saved by {reader.name(node)}", reader.place(node)
-                part = Part(text, value, kind="saved", place=place, node=node)
-                if not _is_within([part], target, carriers):
-                    yield part, tensor
-                    return
+    for node, tensor in _with_owners(reader, carriers.tensors):
+        if any(kept is value for kept in reader.kept(node)):
+            text, place = f"saved by {reader.name(node)}", reader.place(node)
+            part = Part(text, value, kind="saved", place=place, node=node)
+            if not _is_within([part], target, carriers):
+                yield part, tensor
+                return
+
+
+def _with_owners(reader: Reader, tensors: list[Any]) -> Iterator[tuple[Node, Any]]:
+    """Each node once, with the youngest tensor that leads to it."""
+    roots = [(reader.root(tensor), tensor) for tensor in tensors if tensor.grad_fn is not None]
+    roots.sort(key=lambda pair: -reader.number(pair[0]))
+    seen: set[Node] = set()
+    for root, tensor in roots:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                yield node, tensor
+                waiting += [following for following, _ in reader.edges(node)]
 
 
 def is_own_frame(frame: FrameType) -> bool:

@@ -22,7 +22,7 @@ from retrograd.watching.heap import Heap
 from retrograd.watching.holders import paths_to
 from retrograd.watching.lines import LEAF
 from retrograd.watching.places import Place, is_user_file
-from retrograd.watching.reading import Node, Reader, TorchReader, behind
+from retrograd.watching.reading import Node, Reader, TorchReader, behind, leading_to
 
 SAMPLED = frozenset((*range(2, 9), 10, 12, *range(16, 65, 8), 96))
 """Steps at which a look is taken; then at powers of two, and one and a half times these."""
@@ -195,11 +195,7 @@ class Pile:
 
     def _reaching(self) -> set[Node]:
         """The nodes whose history has one of the old ones."""
-        found: set[Node] = set(self.old)
-        for node in reversed(self._nodes):  # what a node leads to comes first
-            if any(following in found for following, _ in self.reader.edges(node)):
-                found.add(node)
-        return found
+        return leading_to(self.reader, self._nodes, self.old)
 
     def _carried(self, holding: list[Any]) -> tuple[Any, Place | None] | None:
         """A tensor of the last step that leads to half of the old nodes, and the line where.

@@ -468,6 +468,15 @@ def node_of(reader: Reader, value: object) -> Node | None:
     return plain(value)
 
 
+def leading_to(reader: Reader, nodes: Sequence[Node], targets: Iterable[Node]) -> set[Node]:
+    """The targets, and those of the nodes (as `behind` orders them) that lead to one."""
+    found = set(targets)
+    for node in reversed(nodes):  # what a node leads to comes first
+        if any(following in found for following, _ in reader.edges(node)):
+            found.add(node)
+    return found
+
+
 def behind(reader: Reader, roots: Iterable[Node | None]) -> list[Node]:
     """All nodes that can be reached from the roots, each after every node that leads to it."""
     order: list[Node] = []
