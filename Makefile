@@ -97,7 +97,7 @@ docs: $(VENV)/installed-docs
 
 # The page is TypeScript in page/, built into one file that ships in the package: users need no Node.
 page: page/node_modules/installed
-	cd page && node_modules/.bin/tsc -p . && node build.mjs
+	cd page && npm run --silent check && node build.mjs
 
 # Chromium is Debian's: installed where it is missing and this may be done. The pages that the tests
 # open are written by Python, as a user's are. What the tests see is kept in build/page/shots.
@@ -110,7 +110,7 @@ chromium:
 
 page-test: page/node_modules/installed $(VENV)/installed chromium
 	rm -rf build/page && mkdir -p build/page/shots
-	cd page && node_modules/.bin/tsc -p . && node build.mjs ../build/page/page.html
+	cd page && npm run --silent check && node build.mjs ../build/page/page.html
 	@cmp build/page/page.html retrograd/graph/asset/page.html || { echo "page/ and the asset differ: run make page"; exit 1; }
 	$(BIN)/python -m tests.graph.recordings build/page/pages
 	cd page && CHROMIUM=$(CHROMIUM) PAGES=$(abspath build/page/pages) SHOTS=$(abspath build/page/shots) npm test --silent

@@ -16,18 +16,34 @@ const MADE_OF = ["build.mjs", "package.json", "package-lock.json", "tsconfig.jso
 function sourceHash() {
   const sources = readdirSync(join(here, "src")).map((name) => `src/${name}`);
   const hash = createHash("sha256");
-  for (const path of [...MADE_OF, ...sources].sort()) hash.update(path).update("\0").update(read(path)).update("\0");
+  for (const path of [...MADE_OF, ...sources].sort())
+    hash.update(path).update("\0").update(read(path)).update("\0");
   return hash.digest("hex");
 }
 
 async function bundle(entry) {
-  const options = { bundle: true, minify: true, write: false, format: "iife", target: "es2022", charset: "utf8" };
-  const result = await build({ ...options, entryPoints: [join(here, entry)], legalComments: "none" });
+  const options = {
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "iife",
+    target: "es2022",
+    charset: "utf8",
+  };
+  const result = await build({
+    ...options,
+    entryPoints: [join(here, entry)],
+    legalComments: "none",
+  });
   return result.outputFiles[0].text;
 }
 
 async function css() {
-  const result = await build({ entryPoints: [join(here, "src/page.css")], minify: true, write: false });
+  const result = await build({
+    entryPoints: [join(here, "src/page.css")],
+    minify: true,
+    write: false,
+  });
   return result.outputFiles[0].text;
 }
 

@@ -25,7 +25,9 @@ export function packRuns(numbers: number[]): string {
 export function unpackRuns(text: string): number[] {
   return text.split(".").flatMap((run) => {
     const [from, to = from] = run.split("-").map(Number);
-    return Number.isInteger(from) && to >= from && to - from < 1e5 ? Array.from({ length: to - from + 1 }, (_, i) => from + i) : [];
+    return Number.isInteger(from) && to >= from && to - from < 1e5
+      ? Array.from({ length: to - from + 1 }, (_, i) => from + i)
+      : [];
   });
 }
 
@@ -41,13 +43,27 @@ export function writeAddress(panes: Pane[]): string {
 }
 
 function read(text: string): View | null {
-  const [recording, subject = "all", time = "", selected = "", opened] = text.replaceAll("%2C", ",").replaceAll("%40", "@").split(",");
+  const [recording, subject = "all", time = "", selected = "", opened] = text
+    .replaceAll("%2C", ",")
+    .replaceAll("%40", "@")
+    .split(",");
   if (!/^\d+$/.test(recording)) return null;
   const open = opened === undefined ? null : opened === "*" ? "all" : unpackRuns(opened);
-  return { recording: Number(recording), subject, time: time === "" ? NaN : Number(time), selected: selected || null, open };
+  return {
+    recording: Number(recording),
+    subject,
+    time: time === "" ? NaN : Number(time),
+    selected: selected || null,
+    open,
+  };
 }
 
 export function readAddress(hash: string): View[] {
-  const parts = new Map(hash.replace(/^#/, "").split("&").map((part) => part.split("=", 2) as [string, string]));
+  const parts = new Map(
+    hash
+      .replace(/^#/, "")
+      .split("&")
+      .map((part) => part.split("=", 2) as [string, string]),
+  );
   return ["a", "b"].map((name) => read(parts.get(name) ?? "")).filter((view) => view !== null);
 }

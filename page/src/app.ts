@@ -38,7 +38,9 @@ export class App implements Host {
     useKeyboard(this);
     usePrint(() => this.panes, element("paper"));
     addEventListener("hashchange", () => void this.restore());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => this.setTheme(event.matches));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
+      this.setTheme(event.matches),
+    );
   }
 
   async start() {
@@ -70,7 +72,9 @@ export class App implements Host {
   activate(pane: Pane) {
     if (this.active === pane) return;
     this.active = pane;
-    this.panes.forEach((each) => each.element.classList.toggle("active", each === pane && this.panes.length > 1));
+    this.panes.forEach((each) =>
+      each.element.classList.toggle("active", each === pane && this.panes.length > 1),
+    );
     this.markTab();
     this.panel.update();
   }
@@ -94,7 +98,8 @@ export class App implements Host {
   // ---- one picture or two
 
   async arrange(choices: Choice[]) {
-    while (this.panes.length < choices.length) this.panes.push(new Pane(this, "ab"[this.panes.length]));
+    while (this.panes.length < choices.length)
+      this.panes.push(new Pane(this, "ab"[this.panes.length]));
     this.panes.length = choices.length;
     element("panes").replaceChildren(...this.panes.map((pane) => pane.element));
     element("times").replaceChildren(...this.panes.map((pane) => this.timelineOf(pane).element));
@@ -133,11 +138,23 @@ export class App implements Host {
   /** What a pane shows can be chosen where there is a choice. */
   private chooser(pane: Pane) {
     pane.bar.querySelector("select")?.remove();
-    const choices = this.graphs.flatMap((graph, recording) => subjects(graph).map((subject) => ({ recording, subject, title: this.graphs.length > 1 ? `${graph.recording.title}: ${subject.title}` : subject.title })));
+    const choices = this.graphs.flatMap((graph, recording) =>
+      subjects(graph).map((subject) => ({
+        recording,
+        subject,
+        title:
+          this.graphs.length > 1 ? `${graph.recording.title}: ${subject.title}` : subject.title,
+      })),
+    );
     if (choices.length < 2) return;
     const select = document.createElement("select");
     select.setAttribute("aria-label", "What this picture shows");
-    select.innerHTML = choices.map(({ recording, subject, title }) => `<option value="${recording},${subject.key}">${escape(title)}</option>`).join("");
+    select.innerHTML = choices
+      .map(
+        ({ recording, subject, title }) =>
+          `<option value="${recording},${subject.key}">${escape(title)}</option>`,
+      )
+      .join("");
     select.value = `${pane.recording},${pane.subject.key}`;
     select.addEventListener("change", async () => {
       const [recording, subject] = select.value.split(",");
@@ -151,8 +168,16 @@ export class App implements Host {
   async toggleCompare() {
     if (this.arranging) return;
     const current = this.active.recording;
-    await this.arrange(this.panes.length === 2 ? [{ recording: current, subject: "all" }] : firstPair(this.graphs, current));
-    this.announce(this.panes.length === 2 ? `Side by side: ${this.panes.map((pane) => pane.subject.title).join(" and ")}` : "One picture");
+    await this.arrange(
+      this.panes.length === 2
+        ? [{ recording: current, subject: "all" }]
+        : firstPair(this.graphs, current),
+    );
+    this.announce(
+      this.panes.length === 2
+        ? `Side by side: ${this.panes.map((pane) => pane.subject.title).join(" and ")}`
+        : "One picture",
+    );
   }
 
   // ---- the header
@@ -160,7 +185,12 @@ export class App implements Host {
   private tabs() {
     const tabs = element("tabs");
     tabs.hidden = this.graphs.length < 2;
-    tabs.innerHTML = this.graphs.map((graph, i) => `<button data-index="${i}">${escape(graph.recording.title)} <small>${number(graph.operations.length)}</small></button>`).join("");
+    tabs.innerHTML = this.graphs
+      .map(
+        (graph, i) =>
+          `<button data-index="${i}">${escape(graph.recording.title)} <small>${number(graph.operations.length)}</small></button>`,
+      )
+      .join("");
     tabs.addEventListener("click", (event) => {
       const index = (event.target as HTMLElement).closest<HTMLElement>("button")?.dataset.index;
       if (index) void this.arrange([{ recording: Number(index), subject: "all" }]);
@@ -169,11 +199,16 @@ export class App implements Host {
   }
 
   private markTab() {
-    element("tabs").querySelectorAll("button").forEach((tab, i) => tab.setAttribute("aria-pressed", String(this.panes.some((pane) => pane.recording === i))));
+    element("tabs")
+      .querySelectorAll("button")
+      .forEach((tab, i) =>
+        tab.setAttribute("aria-pressed", String(this.panes.some((pane) => pane.recording === i))),
+      );
   }
 
   private tools() {
-    const on = (id: string, does: () => unknown) => element(id).addEventListener("click", () => void does());
+    const on = (id: string, does: () => unknown) =>
+      element(id).addEventListener("click", () => void does());
     on("fold", () => this.active.foldAll());
     on("open", () => this.active.openAll());
     on("fit", () => this.panes.forEach((pane) => pane.fit()));
@@ -206,7 +241,9 @@ export class App implements Host {
 
   help() {
     const dialog = element<HTMLDialogElement>("help");
-    element("keylist").innerHTML = KEYS.map(([keys, does]) => `<dt><kbd>${escape(keys)}</kbd></dt><dd>${does}</dd>`).join("");
+    element("keylist").innerHTML = KEYS.map(
+      ([keys, does]) => `<dt><kbd>${escape(keys)}</kbd></dt><dd>${does}</dd>`,
+    ).join("");
     if (!dialog.open) dialog.showModal();
   }
 

@@ -28,7 +28,10 @@ export class Camera {
 
   fit([left, top, right, bottom]: Bounds, width: number, height: number, most = 1.15) {
     const margin = Math.min(28, width / 20);
-    this.k = Math.max(LEAST, Math.min(most, (width - 2 * margin) / (right - left), (height - 2 * margin) / (bottom - top)));
+    this.k = Math.max(
+      LEAST,
+      Math.min(most, (width - 2 * margin) / (right - left), (height - 2 * margin) / (bottom - top)),
+    );
     this.x = (width - (left + right) * this.k) / 2;
     const spare = height - (bottom - top) * this.k;
     this.y = spare * (spare > height / 2 ? 0.3 : 0.5) - top * this.k;

@@ -12,8 +12,17 @@ export function svgOf(pane: Pane, colours: Colours): string {
   paint(pen, pane.scene, { ...pane.look(EVERYWHERE, 1, colours), hover: null });
   const { title, end } = pane.graph.recording;
   const margin = 16;
-  const box: [number, number, number, number] = [-margin, -margin, pane.scene.width + 2 * margin, pane.scene.height + 2 * margin];
-  return pen.file(box, colours.bg, `${title}, ${pane.subject.title}: autograd graph at ${number(pane.time)} of ${number(end)}`);
+  const box: [number, number, number, number] = [
+    -margin,
+    -margin,
+    pane.scene.width + 2 * margin,
+    pane.scene.height + 2 * margin,
+  ];
+  return pen.file(
+    box,
+    colours.bg,
+    `${title}, ${pane.subject.title}: autograd graph at ${number(pane.time)} of ${number(end)}`,
+  );
 }
 
 export function saveSvg(pane: Pane, colours: Colours) {
@@ -31,7 +40,10 @@ export function usePrint(panes: () => Pane[], sheet: HTMLElement) {
     dark = isDark();
     const colours = setDark(false);
     sheet.innerHTML = panes()
-      .map((pane) => `<figure><figcaption>${escape(pane.graph.recording.title)}, ${escape(pane.subject.title)}</figcaption>${svgOf(pane, colours)}</figure>`)
+      .map(
+        (pane) =>
+          `<figure><figcaption>${escape(pane.graph.recording.title)}, ${escape(pane.subject.title)}</figcaption>${svgOf(pane, colours)}</figure>`,
+      )
       .join("");
   });
   addEventListener("afterprint", () => {

@@ -36,25 +36,49 @@ function rows(children: Box[], wide: number, left: number, top: number) {
 }
 
 /** Edges join boxes at their sides; those that skip a box go through the lane below its row. */
-function connect(from: Cell | undefined, to: Cell | undefined, bottoms: number[], height: number): Point[] {
+function connect(
+  from: Cell | undefined,
+  to: Cell | undefined,
+  bottoms: number[],
+  height: number,
+): Point[] {
   const side = (cell: Cell) => cell.y + Math.min(cell.box.height / 2, 22);
   const half = GAP / 2;
-  if (!from && to) return [[to.x - half, 0], [to.x - half, side(to)], [to.x, side(to)]];
+  if (!from && to)
+    return [
+      [to.x - half, 0],
+      [to.x - half, side(to)],
+      [to.x, side(to)],
+    ];
   if (!from || !to) {
     if (!from) return [];
     const right = from.x + from.box.width;
-    return [[right, side(from)], [right + half, side(from)], [right + half, height]];
+    return [
+      [right, side(from)],
+      [right + half, side(from)],
+      [right + half, height],
+    ];
   }
   const right = from.x + from.box.width;
-  const start: Point[] = [[right, side(from)], [right + half, side(from)]];
-  const end: Point[] = [[to.x - half, side(to)], [to.x, side(to)]];
+  const start: Point[] = [
+    [right, side(from)],
+    [right + half, side(from)],
+  ];
+  const end: Point[] = [
+    [to.x - half, side(to)],
+    [to.x, side(to)],
+  ];
   const next = from.row === to.row && to.x > from.x && to.x - right < GAP * 1.5;
   if (next) return [...start, ...end];
   const lane = bottoms[from.row] + GAP * 0.7;
   return [...start, [right + half, lane], [to.x - half, lane], ...end];
 }
 
-export function flow(children: Box[], pieces: Piece[], { aspect, room, bare, least }: FlowRoom): Placed {
+export function flow(
+  children: Box[],
+  pieces: Piece[],
+  { aspect, room, bare, least }: FlowRoom,
+): Placed {
   const area = children.reduce((sum, box) => sum + (box.width + GAP) * (box.height + GAP), 0);
   const wide = Math.max(Math.sqrt(area * aspect), room, ...children.map((box) => box.width));
   const [left, top] = bare ? [0, 0] : [PADDING + 6, HEADING + 14];

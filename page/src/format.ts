@@ -2,7 +2,12 @@
 
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
-  const [value, unit] = count < 1048576 ? [count / 1024, "KB"] : count < 1073741824 ? [count / 1048576, "MB"] : [count / 1073741824, "GB"];
+  const [value, unit] =
+    count < 1048576
+      ? [count / 1024, "KB"]
+      : count < 1073741824
+        ? [count / 1048576, "MB"]
+        : [count / 1073741824, "GB"];
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }
 

@@ -27,15 +27,20 @@ export class Graph {
   constructor(readonly recording: Recording) {
     const lists = () => recording.groups.map((): number[] => []);
     [this.children, this.own, this.members] = [lists(), lists(), lists()];
-    recording.groups.forEach((group, index) => (group.parent < 0 ? this.topGroups : this.children[group.parent]).push(index));
+    recording.groups.forEach((group, index) =>
+      (group.parent < 0 ? this.topGroups : this.children[group.parent]).push(index),
+    );
     this.operations = recording.nodes.filter((node) => !node.leaf);
-    for (const node of recording.nodes) if (node.leaf && node.group < 0 && !node.outputs.length) this.topNodes.push(node.id);
+    for (const node of recording.nodes)
+      if (node.leaf && node.group < 0 && !node.outputs.length) this.topNodes.push(node.id);
     for (const node of this.operations) {
       (node.group < 0 ? this.topNodes : this.own[node.group]).push(node.id);
       for (const group of this.around(node.group)) this.members[group].push(node.id);
     }
     this.groupBytes = this.members.map((ids) => this.bytesOf(ids));
-    this.groupBorn = this.members.map((ids) => ids.reduce((least, id) => Math.min(least, this.node(id).born), Infinity));
+    this.groupBorn = this.members.map((ids) =>
+      ids.reduce((least, id) => Math.min(least, this.node(id).born), Infinity),
+    );
     this.mostGroupBytes = this.groupBytes.reduce((most, size) => Math.max(most, size), 1);
     this.mostBytes = this.operations.reduce((most, node) => Math.max(most, node.bytes), 1);
   }
@@ -52,18 +57,21 @@ export class Graph {
   }
 
   path(group: number): string[] {
-    return this.around(group).reverse().map((g) => this.recording.groups[g].name);
+    return this.around(group)
+      .reverse()
+      .map((g) => this.recording.groups[g].name);
   }
 
   /** Bytes that these nodes keep; a value that several of them saved counts once. */
   bytesOf(ids: Iterable<number>): number {
     const seen = new Set<number>();
     let total = 0;
-    for (const id of ids) for (const value of this.node(id).saved) {
-      if (value.owner || (value.storage >= 0 && seen.has(value.storage))) continue;
-      seen.add(value.storage);
-      total += value.keeps;
-    }
+    for (const id of ids)
+      for (const value of this.node(id).saved) {
+        if (value.owner || (value.storage >= 0 && seen.has(value.storage))) continue;
+        seen.add(value.storage);
+        total += value.keeps;
+      }
     return total;
   }
 
@@ -75,12 +83,17 @@ export class Graph {
   /** Saved bytes over time: a storage counts once, from its first holder's birth to its last one's end. */
   memory(nodes: Iterable<GraphNode>): Series {
     const spans = new Map<number | string, [from: number, to: number, bytes: number]>();
-    for (const node of nodes) node.saved.forEach((value, index) => {
-      if (value.owner) return;
-      const key = value.storage < 0 ? `${node.id}.${index}` : value.storage;
-      const span = spans.get(key) ?? [node.born, 0, value.keeps];
-      spans.set(key, [Math.min(span[0], node.born), Math.max(span[1], this.endOf(node)), value.keeps]);
-    });
+    for (const node of nodes)
+      node.saved.forEach((value, index) => {
+        if (value.owner) return;
+        const key = value.storage < 0 ? `${node.id}.${index}` : value.storage;
+        const span = spans.get(key) ?? [node.born, 0, value.keeps];
+        spans.set(key, [
+          Math.min(span[0], node.born),
+          Math.max(span[1], this.endOf(node)),
+          value.keeps,
+        ]);
+      });
     const changes: [number, number][] = [];
     for (const [from, to, size] of spans.values()) {
       changes.push([from, size]);
@@ -92,10 +105,11 @@ export class Graph {
   /** Nodes that exist, over time. */
   live(nodes: Iterable<GraphNode>): Series {
     const changes: [number, number][] = [];
-    for (const node of nodes) if (!node.leaf) {
-      changes.push([node.born, 1]);
-      if (node.gone) changes.push([node.gone, -1]);
-    }
+    for (const node of nodes)
+      if (!node.leaf) {
+        changes.push([node.born, 1]);
+        if (node.gone) changes.push([node.gone, -1]);
+      }
     return accumulate(changes);
   }
 
@@ -104,10 +118,11 @@ export class Graph {
     const seen = new Set(roots);
     const waiting = [...roots];
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      for (const input of this.node(id).inputs) if (!seen.has(input)) {
-        seen.add(input);
-        waiting.push(input);
-      }
+      for (const input of this.node(id).inputs)
+        if (!seen.has(input)) {
+          seen.add(input);
+          waiting.push(input);
+        }
     }
     return seen;
   }
@@ -118,10 +133,12 @@ export class Graph {
     let ring = roots;
     while (ring.length && !before.has(to)) {
       const next: number[] = [];
-      for (const id of ring) for (const input of this.node(id).inputs) if (!before.has(input)) {
-        before.set(input, id);
-        next.push(input);
-      }
+      for (const id of ring)
+        for (const input of this.node(id).inputs)
+          if (!before.has(input)) {
+            before.set(input, id);
+            next.push(input);
+          }
       ring = next;
     }
     const out: number[] = [];
@@ -139,7 +156,8 @@ export class Graph {
   /** The nearest variables that keep a node alive. */
   holders(id: number, time: number, most = 3): Holder[] {
     const paths = new Map<number, string[]>();
-    for (const [path, node] of this.heldAt(time)) paths.set(node, [...(paths.get(node) ?? []), path]);
+    for (const [path, node] of this.heldAt(time))
+      paths.set(node, [...(paths.get(node) ?? []), path]);
     const seen = new Set([id]);
     const out: Holder[] = [];
     let ring = [id];
@@ -161,7 +179,9 @@ export class Graph {
 
   /** The calls that came through a node, also those that failed further on. */
   callsThrough(node: GraphNode): Call[] {
-    return this.recording.calls.filter((call) => call.start > node.born && this.route(call.roots, node.id).length > 0);
+    return this.recording.calls.filter(
+      (call) => call.start > node.born && this.route(call.roots, node.id).length > 0,
+    );
   }
 
   call(number: number): Call | undefined {
@@ -184,7 +204,12 @@ export class Graph {
   /** The times at which something happened that the time line shows. */
   moments(from = 0, to = this.recording.end): number[] {
     const { events, calls } = this.recording;
-    const times = [from, ...events.map((event) => event.time), ...calls.flatMap((call) => [call.start, call.end]), to];
+    const times = [
+      from,
+      ...events.map((event) => event.time),
+      ...calls.flatMap((call) => [call.start, call.end]),
+      to,
+    ];
     return [...new Set(times)].filter((time) => time >= from && time <= to).sort((a, b) => a - b);
   }
 }

@@ -30,6 +30,7 @@ export function facts(pairs: [name: string, value: string][]): string {
 
 /** The last column is set right: it is a number. */
 export function table(head: string[], rows: string[][], off = false): string {
-  const cells = (row: string[], tag: string) => row.map((cell) => `<${tag}>${cell}</${tag}>`).join("");
+  const cells = (row: string[], tag: string) =>
+    row.map((cell) => `<${tag}>${cell}</${tag}>`).join("");
   return `<table><tr>${cells(head, "th")}</tr>${rows.map((row) => `<tr class="${off ? "off" : ""}">${cells(row, "td")}</tr>`).join("")}</table>`;
 }

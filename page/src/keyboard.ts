@@ -8,8 +8,15 @@ type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 /** Along an edge, or else to the nearest box in a direction. */
 function neighbour(pane: Pane, from: Item, direction: Direction): Item | undefined {
   const { edges, items } = pane.scene;
-  const joined = direction === "ArrowUp" ? edges.filter((e) => e.to === from).map((e) => e.from) : direction === "ArrowDown" ? edges.filter((e) => e.from === from).map((e) => e.to) : [];
-  const near = joined.sort((a, b) => Number(a.leaf) - Number(b.leaf) || Math.abs(a.x - from.x) - Math.abs(b.x - from.x))[0];
+  const joined =
+    direction === "ArrowUp"
+      ? edges.filter((e) => e.to === from).map((e) => e.from)
+      : direction === "ArrowDown"
+        ? edges.filter((e) => e.from === from).map((e) => e.to)
+        : [];
+  const near = joined.sort(
+    (a, b) => Number(a.leaf) - Number(b.leaf) || Math.abs(a.x - from.x) - Math.abs(b.x - from.x),
+  )[0];
   if (near) return near;
   const sign = direction === "ArrowLeft" || direction === "ArrowUp" ? -1 : 1;
   const level = direction === "ArrowLeft" || direction === "ArrowRight";
@@ -29,7 +36,9 @@ function neighbour(pane: Pane, from: Item, direction: Direction): Item | undefin
 function walk(app: App, pane: Pane, direction: Direction) {
   const current = pane.selected ? pane.scene.byId.get(pane.selected) : undefined;
   const failed = pane.failedNow();
-  const first = () => pane.scene.byId.get(failed ? pane.scene.boxOf(failed.node) : "") ?? pane.scene.items.find((item) => !item.open && !item.leaf);
+  const first = () =>
+    pane.scene.byId.get(failed ? pane.scene.boxOf(failed.node) : "") ??
+    pane.scene.items.find((item) => !item.open && !item.leaf);
   const next = current ? neighbour(pane, current, direction) : first();
   if (!next) return;
   pane.select(next.id);
@@ -41,7 +50,12 @@ function walk(app: App, pane: Pane, direction: Direction) {
 function outward(app: App, pane: Pane) {
   const item = pane.selected ? pane.scene.byId.get(pane.selected) : undefined;
   if (!item) return;
-  const inside = item.node < 0 ? pane.graph.recording.groups[item.group].parent : item.leaf ? groupOfLeaf(item.id) : pane.graph.node(item.node).group;
+  const inside =
+    item.node < 0
+      ? pane.graph.recording.groups[item.group].parent
+      : item.leaf
+        ? groupOfLeaf(item.id)
+        : pane.graph.node(item.node).group;
   const around = pane.scene.byId.get(`g${inside}`);
   if (!around) return;
   pane.select(around.id);
@@ -105,12 +119,14 @@ export function useKeyboard(app: App) {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
     const slider = target instanceof HTMLInputElement && target.type === "range";
-    if ((target instanceof HTMLInputElement && !slider) || target instanceof HTMLSelectElement) return;
+    if ((target instanceof HTMLInputElement && !slider) || target instanceof HTMLSelectElement)
+      return;
     const inPane = target.closest(".pane") !== null || target === document.body;
     if (event.key.startsWith("Arrow") && inPane && !target.closest(".bar")) {
       event.preventDefault();
       walk(app, app.active, event.key as Direction);
-    } else if (event.key === "Enter" && target.classList.contains("pane")) void enter(app, app.active);
+    } else if (event.key === "Enter" && target.classList.contains("pane"))
+      void enter(app, app.active);
     else if (actions[event.key] && !(event.key === " " && target.tagName === "BUTTON")) {
       event.preventDefault();
       actions[event.key]();

@@ -103,7 +103,8 @@ class Tree {
 /** Numbers for the children and ports of a group: equal groups get equal numbers. */
 function numbered(children: Box[], pieces: Piece[]): Map<string, number> {
   const index = new Map(children.map((child, i) => [child.id, i]));
-  for (const ends of pieces) for (const end of ends) if (!index.has(end)) index.set(end, index.size);
+  for (const ends of pieces)
+    for (const end of ends) if (!index.has(end)) index.set(end, index.size);
   return index;
 }
 
@@ -123,7 +124,9 @@ function runDagre(children: Box[], pieces: Piece[], index: Map<string, number>) 
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 16, ranksep: 20, edgesep: 10 });
   graph.setDefaultEdgeLabel(() => ({}));
-  children.forEach((child, i) => graph.setNode(`${i}`, { width: child.width, height: child.height }));
+  children.forEach((child, i) =>
+    graph.setNode(`${i}`, { width: child.width, height: child.height }),
+  );
   for (const [from, to] of pieces) {
     for (const end of [from, to]) {
       const name = `${index.get(end)}`;
@@ -134,20 +137,29 @@ function runDagre(children: Box[], pieces: Piece[], index: Map<string, number>) 
       if (border === "top") graph.setEdge(border, name, { weight: 20 });
       else graph.setEdge(name, border, { weight: 20 });
     }
-    graph.setEdge(`${index.get(from)}`, `${index.get(to)}`, { weight: isPort(from) || isPort(to) ? 1 : 2 });
+    graph.setEdge(`${index.get(from)}`, `${index.get(to)}`, {
+      weight: isPort(from) || isPort(to) ? 1 : 2,
+    });
   }
   dagre.layout(graph);
   return {
     centre: (end: string) => graph.node(`${index.get(end)}`) as unknown as DagrePoint,
     line: ([from, to]: Piece): Point[] => {
-      const edge = graph.edge(`${index.get(from)}`, `${index.get(to)}`) as unknown as { points: DagrePoint[] };
+      const edge = graph.edge(`${index.get(from)}`, `${index.get(to)}`) as unknown as {
+        points: DagrePoint[];
+      };
       return edge.points.map((point) => [point.x, point.y]);
     },
   };
 }
 
 /** One group, laid out by dagre, with its padding and the room for its heading. */
-function layered(children: Box[], pieces: Piece[], index: Map<string, number>, bare: boolean): Placed {
+function layered(
+  children: Box[],
+  pieces: Piece[],
+  index: Map<string, number>,
+  bare: boolean,
+): Placed {
   const result = runDagre(children, pieces, index);
   const lines = pieces.map(result.line);
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -246,7 +258,8 @@ class Layout {
       const box = this.tree.box.get(group)!;
       if (box.series && box.children!.length > 1 && line.length > 1) {
         if (fromInside) leaveBelow(line, out[out.length - 1]);
-        if (toInside) enterAbove(line, this.points(...chain[i + 1])[0], this.corner.get(chain[i + 1][0])![1]);
+        if (toInside)
+          enterAbove(line, this.points(...chain[i + 1])[0], this.corner.get(chain[i + 1][0])![1]);
       } else {
         // the level above aims at the middle of a group's border; the port is where it really goes
         if (fromInside) line.shift();

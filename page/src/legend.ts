@@ -29,5 +29,7 @@ export function drawLegend(pane: Pane) {
   }
   const line = pane.line ? `<button data-clear class="on">line ${pane.line.line} ✕</button>` : "";
   legend.innerHTML = COUNTED.filter(ever).map(button).join("") + line;
-  legend.querySelector<HTMLElement>("[data-clear]")?.addEventListener("click", () => pane.setFilter(null));
+  legend
+    .querySelector<HTMLElement>("[data-clear]")
+    ?.addEventListener("click", () => pane.setFilter(null));
 }

@@ -17,7 +17,8 @@ async function main() {
     await app.start();
     window.retrograd = { app, svg: () => svgOf(app.active, app.colours) };
   } catch (error) {
-    document.getElementById("panes")!.innerHTML = `<p class="broken">This page cannot show its recording: ${escape(String(error))}</p>`;
+    document.getElementById("panes")!.innerHTML =
+      `<p class="broken">This page cannot show its recording: ${escape(String(error))}</p>`;
     throw error;
   }
 }

@@ -26,8 +26,18 @@ export function drawMap(pane: Pane) {
   const { colours } = host;
   const blocks: number[] = [];
   for (const item of scene.items) {
-    if (item.open && item.depth < 2) pen.rect(item.x * k, item.y * k, item.width * k, item.height * k, 1, colours.group2, { stroke: colours.line, width: 0.6 });
-    else if (!item.open && !item.leaf) blocks.push(item.x * k, item.y * k, Math.max(1, item.width * k), Math.max(1, item.height * k));
+    if (item.open && item.depth < 2)
+      pen.rect(item.x * k, item.y * k, item.width * k, item.height * k, 1, colours.group2, {
+        stroke: colours.line,
+        width: 0.6,
+      });
+    else if (!item.open && !item.leaf)
+      blocks.push(
+        item.x * k,
+        item.y * k,
+        Math.max(1, item.width * k),
+        Math.max(1, item.height * k),
+      );
   }
   pen.rects(blocks, colours.edge, {});
   const clamp = (value: number, most: number) => Math.max(0, Math.min(most, value * k));
@@ -40,7 +50,11 @@ export function useMap(pane: Pane) {
   const go = (event: PointerEvent) => {
     const box = pane.map.getBoundingClientRect();
     const k = scaleOf(pane);
-    pane.camera.centre((event.clientX - box.left - 4) / k, (event.clientY - box.top - 4) / k, ...pane.size);
+    pane.camera.centre(
+      (event.clientX - box.left - 4) / k,
+      (event.clientY - box.top - 4) / k,
+      ...pane.size,
+    );
     pane.moved();
   };
   pane.map.addEventListener("pointerdown", (event) => {

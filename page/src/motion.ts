@@ -12,23 +12,35 @@ export function wanted(scene: Scene): boolean {
 }
 
 /** A function that puts everything at a part (0 to 1) of its way. */
-function between(scene: Scene, oldItems: Map<string, Item>, oldEdges: Edge[], dx: number, dy: number) {
+function between(
+  scene: Scene,
+  oldItems: Map<string, Item>,
+  oldEdges: Edge[],
+  dx: number,
+  dy: number,
+) {
   const lines = new Map(oldEdges.map((edge) => [edge.key, edge.points]));
   const items = scene.items.map((item) => {
     const to = rectOf(item);
     const was = scene.ancestorIn(oldItems, item);
     if (!was) return { item, from: to, to };
-    const [width, height] = was.id === item.id ? [was.width, was.height] : [Math.min(was.width, item.width), Math.min(was.height, item.height)];
+    const [width, height] =
+      was.id === item.id
+        ? [was.width, was.height]
+        : [Math.min(was.width, item.width), Math.min(was.height, item.height)];
     return { item, from: [was.x + dx, was.y + dy, width, height] as Rect, to };
   });
   const edges = scene.edges.map((edge) => {
     const was = lines.get(edge.key);
-    const from = was?.length === edge.points.length ? was.map((v, i) => v + (i % 2 ? dy : dx)) : null;
+    const from =
+      was?.length === edge.points.length ? was.map((v, i) => v + (i % 2 ? dy : dx)) : null;
     return { edge, from, to: edge.points };
   });
   return (part: number) => {
-    for (const { item, from, to } of items) [item.x, item.y, item.width, item.height] = to.map((v, i) => from[i] + (v - from[i]) * part);
-    for (const { edge, from, to } of edges) edge.points = part === 1 ? to : from ? to.map((v, i) => from[i] + (v - from[i]) * part) : [];
+    for (const { item, from, to } of items)
+      [item.x, item.y, item.width, item.height] = to.map((v, i) => from[i] + (v - from[i]) * part);
+    for (const { edge, from, to } of edges)
+      edge.points = part === 1 ? to : from ? to.map((v, i) => from[i] + (v - from[i]) * part) : [];
   };
 }
 

@@ -27,7 +27,11 @@ const BUDGET = 34; // boxes to start with otherwise
 const READABLE = 0.62; // the least scale to start with; all of a small graph may be smaller
 const READABLE_SMALL = 0.45;
 
-export function sharpen(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+export function sharpen(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
   const density = devicePixelRatio || 1;
   const [w, h] = [Math.round(width * density), Math.round(height * density)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
@@ -101,13 +105,26 @@ export class Pane {
     this.subject = subjectOf(graph, subject);
     this.scene = new Scene(graph, this.subject);
     this.extent = new Extent(graph, this.subject);
-    [this.selected, this.hover, this.filter, this.line, this.marked] = [null, null, null, null, null];
+    [this.selected, this.hover, this.filter, this.line, this.marked] = [
+      null,
+      null,
+      null,
+      null,
+      null,
+    ];
     const failing = graph.recording.calls.find((call) => call.failure);
     const { from, to } = this.subject;
     const quiet = !graph.recording.calls.length; // a look at a graph as it was: its end is what one sees
-    this.time = quiet ? to : failing && failing.end > from && failing.end <= to ? failing.end : this.lastPeak();
+    this.time = quiet
+      ? to
+      : failing && failing.end > from && failing.end <= to
+        ? failing.end
+        : this.lastPeak();
     this.unfoldFirst(failing?.failure?.node ?? -1);
-    this.element.setAttribute("aria-label", `Graph of ${graph.recording.title}, ${this.subject.title}. Arrow keys walk along edges, Enter opens or folds a group, slash searches, question mark tells all keys.`);
+    this.element.setAttribute(
+      "aria-label",
+      `Graph of ${graph.recording.title}, ${this.subject.title}. Arrow keys walk along edges, Enter opens or folds a group, slash searches, question mark tells all keys.`,
+    );
     drawLegend(this);
   }
 
@@ -117,7 +134,8 @@ export class Pane {
     const { from, to } = this.subject;
     for (let i = memory.length - 1; i >= 0; i--) {
       const until = (memory[i + 1]?.[0] ?? to + 1) - 1;
-      if (memory[i][0] <= to && until >= from && memory[i][1] >= peak * 0.98) return Math.min(until, to);
+      if (memory[i][0] <= to && until >= from && memory[i][1] >= peak * 0.98)
+        return Math.min(until, to);
     }
     return to;
   }
@@ -141,7 +159,9 @@ export class Pane {
     const [width, height] = this.size;
     this.element.classList.add("busy");
     const before = anchor ? scene.byId.get(anchor) : undefined;
-    const output = await place(scene.input(Math.max(0.5, width / Math.max(1, height)), width / 0.8 - 60));
+    const output = await place(
+      scene.input(Math.max(0.5, width / Math.max(1, height)), width / 0.8 - 60),
+    );
     if (turn !== this.turn || scene !== this.scene) return;
     this.element.classList.remove("busy");
     const old = { items: scene.byId, edges: scene.edges, dx: 0, dy: 0 };
@@ -153,7 +173,13 @@ export class Pane {
       [old.dx, old.dy] = [after.x - before.x, after.y - before.y];
       this.camera.x -= old.dx * this.camera.k;
       this.camera.y -= old.dy * this.camera.k;
-      if (motion.wanted(scene)) motion.animate(scene, old, () => this.draw(), () => turn === this.turn);
+      if (motion.wanted(scene))
+        motion.animate(
+          scene,
+          old,
+          () => this.draw(),
+          () => turn === this.turn,
+        );
     }
     this.redraw();
     this.host.changed(this, "scene");
@@ -178,9 +204,17 @@ export class Pane {
 
   private failure(call: Call | undefined): Failed | null {
     const node = call?.failure?.node ?? -1;
-    if (!call || node < 0 || !this.scene.has(node) || !call.roots.some((root) => this.scene.has(root))) return null;
+    if (
+      !call ||
+      node < 0 ||
+      !this.scene.has(node) ||
+      !call.roots.some((root) => this.scene.has(root))
+    )
+      return null;
     const route = this.graph.route(call.roots, node);
-    const edges = new Set(route.slice(1).map((id, i) => `${this.scene.boxOf(id)}>${this.scene.boxOf(route[i])}`));
+    const edges = new Set(
+      route.slice(1).map((id, i) => `${this.scene.boxOf(id)}>${this.scene.boxOf(route[i])}`),
+    );
     const by = this.graph.node(node).freedBy;
     return { node, words: by ? `freed by backward ${by}` : "", edges };
   }
@@ -196,7 +230,17 @@ export class Pane {
 
   look(clip: Bounds, scale: number, colours: Colours): Look {
     const { time, selected, hover, marked } = this;
-    return { time, selected, hover, marked, clip, scale, colours, shown: this.shown(), failed: this.failedNow() };
+    return {
+      time,
+      selected,
+      hover,
+      marked,
+      clip,
+      scale,
+      colours,
+      shown: this.shown(),
+      failed: this.failedNow(),
+    };
   }
 
   draw() {
@@ -205,7 +249,11 @@ export class Pane {
     const { x, y, k } = this.camera;
     context.translate(x, y);
     context.scale(k, k);
-    paint(new CanvasPen(context), this.scene, this.look(this.camera.clip(width, height), k, this.host.colours));
+    paint(
+      new CanvasPen(context),
+      this.scene,
+      this.look(this.camera.clip(width, height), k, this.host.colours),
+    );
     drawMap(this);
   }
 
@@ -249,9 +297,16 @@ export class Pane {
 
   fit(only?: string[], most?: number) {
     this.framing = () => this.fit(only, most);
-    const items = (only ?? []).map((id) => this.scene.byId.get(id)).filter((item) => item !== undefined);
+    const items = (only ?? [])
+      .map((id) => this.scene.byId.get(id))
+      .filter((item) => item !== undefined);
     const bounds: Bounds = items.length
-      ? [Math.min(...items.map((i) => i.x)), Math.min(...items.map((i) => i.y)), Math.max(...items.map((i) => i.x + i.width)), Math.max(...items.map((i) => i.y + i.height))]
+      ? [
+          Math.min(...items.map((i) => i.x)),
+          Math.min(...items.map((i) => i.y)),
+          Math.max(...items.map((i) => i.x + i.width)),
+          Math.max(...items.map((i) => i.y + i.height)),
+        ]
       : [0, 0, this.scene.width, this.scene.height];
     this.camera.fit(bounds, ...this.size, most);
     this.redraw();
@@ -266,10 +321,14 @@ export class Pane {
     const [width, height] = this.size;
     const failed = this.failedNow();
     if (failed) return this.lookAt(this.scene.boxOf(failed.node), 0.8);
-    const open = scene.items.filter((item) => item.open && item.depth === 0).pop() ?? scene.items[0];
+    const open =
+      scene.items.filter((item) => item.open && item.depth === 0).pop() ?? scene.items[0];
     if (!open) return;
     camera.k = Math.min(0.85, Math.max(0.72, (width - 36) / scene.width));
-    camera.x = scene.width * camera.k < width - 30 ? (width - scene.width * camera.k) / 2 : Math.min(18 - open.x * camera.k, width - 24 - (open.x + open.width) * camera.k);
+    camera.x =
+      scene.width * camera.k < width - 30
+        ? (width - scene.width * camera.k) / 2
+        : Math.min(18 - open.x * camera.k, width - 24 - (open.x + open.width) * camera.k);
     const below = height - 14 - scene.height * camera.k; // no empty room below the last group
     camera.y = Math.max(14 - open.y * camera.k, Math.min(14, below));
     this.redraw();
@@ -285,7 +344,12 @@ export class Pane {
     if (!item) return;
     this.camera.k = k;
     const [width, height] = this.size;
-    this.camera.centre(item.x + item.width / 2, item.y + Math.min(item.height, 60) / 2, width, height);
+    this.camera.centre(
+      item.x + item.width / 2,
+      item.y + Math.min(item.height, 60) / 2,
+      width,
+      height,
+    );
     if (this.scene.width * k < width - 30) this.camera.x = (width - this.scene.width * k) / 2;
     this.redraw();
   }
@@ -295,7 +359,11 @@ export class Pane {
     const { x, y, k } = this.camera;
     const [width, height] = this.size;
     const [left, top] = [item.x * k + x, item.y * k + y];
-    const inside = left >= 0 && top >= 0 && left + Math.min(item.width * k, width) <= width && top + Math.min(item.height * k, 80) <= height;
+    const inside =
+      left >= 0 &&
+      top >= 0 &&
+      left + Math.min(item.width * k, width) <= width &&
+      top + Math.min(item.height * k, 80) <= height;
     if (!inside || k < 0.3) this.focus(item.id);
   }
 
@@ -305,7 +373,10 @@ export class Pane {
     if (!this.scene.has(id)) return;
     let target = `n${id}`;
     if (node.leaf) {
-      const user = node.outputs.find((output) => this.scene.has(output) && this.graph.node(output).born <= this.time) ?? node.outputs.find((output) => this.scene.has(output));
+      const user =
+        node.outputs.find(
+          (output) => this.scene.has(output) && this.graph.node(output).born <= this.time,
+        ) ?? node.outputs.find((output) => this.scene.has(output));
       if (user === undefined) return;
       this.scene.reveal(this.graph.node(user).group);
       target = `l${id}@${this.graph.node(user).group}`;
@@ -338,7 +409,9 @@ export class Pane {
     this.scene.reveal(this.graph.node(node).group);
     await this.relayout();
     this.select(null);
-    const boxes = [...new Set(this.graph.route(call.roots, node).map((id) => this.scene.boxOf(id)))];
+    const boxes = [
+      ...new Set(this.graph.route(call.roots, node).map((id) => this.scene.boxOf(id))),
+    ];
     this.fit(boxes.slice(-4), 1);
     if (this.camera.k < 0.55) this.focus(this.scene.boxOf(node), 0.8);
   }

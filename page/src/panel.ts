@@ -55,9 +55,15 @@ export class Panel {
     if (this.tab === "outline") return this.outline.update();
     const pane = this.app.active;
     const item = pane.selected ? pane.scene.byId.get(pane.selected) : undefined;
-    const focused = (document.activeElement as HTMLElement | null)?.closest("#panel-details [data-line]")?.getAttribute("data-line");
-    if (item) this.body.innerHTML = this.back() + (item.node >= 0 ? nodeDetails(pane, pane.graph.node(item.node)) : groupDetails(pane, item));
-    else if (this.app.panes.length === 2) this.body.innerHTML = comparison(this.app.panes[0], this.app.panes[1]);
+    const focused = (document.activeElement as HTMLElement | null)
+      ?.closest("#panel-details [data-line]")
+      ?.getAttribute("data-line");
+    if (item)
+      this.body.innerHTML =
+        this.back() +
+        (item.node >= 0 ? nodeDetails(pane, pane.graph.node(item.node)) : groupDetails(pane, item));
+    else if (this.app.panes.length === 2)
+      this.body.innerHTML = comparison(this.app.panes[0], this.app.panes[1]);
     else this.body.innerHTML = story(pane);
     if (focused) this.body.querySelector<HTMLElement>(`[data-line="${focused}"]`)?.focus();
   }

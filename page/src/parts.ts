@@ -14,7 +14,8 @@ function divide(nodes: GraphNode[], breaks: number[]): GraphNode[][] {
   for (const node of nodes) {
     const last = part[part.length - 1];
     const again = last !== undefined && (node.places[0]?.line ?? 0) < (last.places[0]?.line ?? 0);
-    const between = last !== undefined && breaks.some((born) => born > last.born && born <= node.born);
+    const between =
+      last !== undefined && breaks.some((born) => born > last.born && born <= node.born);
     if (between || part.length >= MOST_PART || (again && part.length >= size)) {
       parts.push(part);
       part = [];
@@ -37,16 +38,19 @@ function linesOf(part: GraphNode[]): string {
 export function divideLevels(recording: Recording) {
   const { nodes, groups } = recording;
   const levels = new Map<number, GraphNode[]>();
-  for (const node of nodes) if (!node.leaf) {
-    const level = levels.get(node.group);
-    if (level) level.push(node);
-    else levels.set(node.group, [node]);
-  }
+  for (const node of nodes)
+    if (!node.leaf) {
+      const level = levels.get(node.group);
+      if (level) level.push(node);
+      else levels.set(node.group, [node]);
+    }
   const births = firstBirths(recording);
   for (const [parent, level] of levels) {
     if (level.length <= MOST) continue;
     level.sort((a, b) => a.born - b.born);
-    const breaks = groups.flatMap((group, index) => (group.parent === parent ? [births.get(index) ?? 0] : []));
+    const breaks = groups.flatMap((group, index) =>
+      group.parent === parent ? [births.get(index) ?? 0] : [],
+    );
     divide(level, breaks).forEach((part, index) => {
       for (const node of part) node.group = groups.length;
       groups.push({ name: `part ${index + 1}`, kind: "part", parent, type: linesOf(part) });

@@ -1,7 +1,8 @@
 /** One list of shapes; the canvas and the SVG file are two ways to write it down. */
 import { escape, tenth } from "./format";
 
-export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const FONT =
+  'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 export interface Stroke {
   stroke?: string | null;
@@ -18,7 +19,15 @@ export interface TextLook {
 }
 
 export interface Pen {
-  rect(x: number, y: number, width: number, height: number, radius: number, fill: string | null, stroke?: Stroke): void;
+  rect(
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+    radius: number,
+    fill: string | null,
+    stroke?: Stroke,
+  ): void;
   path(points: ArrayLike<number>, stroke: Stroke): void;
   polygon(points: number[], fill: string): void;
   /** Many of one look: x, y, width, height in a row. */
@@ -67,7 +76,15 @@ export class CanvasPen implements Pen {
     context.stroke();
   }
 
-  rect(x: number, y: number, width: number, height: number, radius: number, fill: string | null, stroke: Stroke = {}) {
+  rect(
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+    radius: number,
+    fill: string | null,
+    stroke: Stroke = {},
+  ) {
     this.context.beginPath();
     if (radius) this.context.roundRect(x, y, width, height, radius);
     else this.context.rect(x, y, width, height);
@@ -94,7 +111,8 @@ export class CanvasPen implements Pen {
 
   rects(flat: number[], fill: string | null, stroke: Stroke) {
     this.context.beginPath();
-    for (let i = 0; i < flat.length; i += 4) this.context.rect(flat[i], flat[i + 1], flat[i + 2], flat[i + 3]);
+    for (let i = 0; i < flat.length; i += 4)
+      this.context.rect(flat[i], flat[i + 1], flat[i + 2], flat[i + 3]);
     this.finish(fill, stroke);
   }
 
@@ -107,7 +125,12 @@ export class CanvasPen implements Pen {
     this.finish(null, stroke);
   }
 
-  text(text: string, x: number, y: number, { size, fill, weight = 400, align = "left", strike }: TextLook) {
+  text(
+    text: string,
+    x: number,
+    y: number,
+    { size, fill, weight = 400, align = "left", strike }: TextLook,
+  ) {
     const context = this.context;
     context.font = `${weight} ${size}px ${FONT}`;
     context.textAlign = align;
@@ -135,13 +158,25 @@ export class SvgPen implements Pen {
   }
 
   private shape(fill: string | null, { stroke, width = 1, dash }: Stroke): string {
-    const line = stroke ? `;stroke:${stroke};stroke-width:${tenth(width)}${dash?.length ? `;stroke-dasharray:${dash}` : ""}` : "";
+    const line = stroke
+      ? `;stroke:${stroke};stroke-width:${tenth(width)}${dash?.length ? `;stroke-dasharray:${dash}` : ""}`
+      : "";
     return this.look(`fill:${fill ?? "none"}${line}`);
   }
 
-  rect(x: number, y: number, width: number, height: number, radius: number, fill: string | null, stroke: Stroke = {}) {
+  rect(
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+    radius: number,
+    fill: string | null,
+    stroke: Stroke = {},
+  ) {
     const size = `x="${tenth(x)}" y="${tenth(y)}" width="${tenth(width)}" height="${tenth(height)}"`;
-    this.parts.push(`<rect ${this.shape(fill, stroke)} ${size}${radius ? ` rx="${tenth(radius)}"` : ""}/>`);
+    this.parts.push(
+      `<rect ${this.shape(fill, stroke)} ${size}${radius ? ` rx="${tenth(radius)}"` : ""}/>`,
+    );
   }
 
   path(points: ArrayLike<number>, stroke: Stroke) {
@@ -172,15 +207,28 @@ export class SvgPen implements Pen {
     if (data) this.parts.push(`<path ${this.shape(null, stroke)} d="${data}"/>`);
   }
 
-  text(text: string, x: number, y: number, { size, fill, weight = 400, align = "left", strike }: TextLook) {
+  text(
+    text: string,
+    x: number,
+    y: number,
+    { size, fill, weight = 400, align = "left", strike }: TextLook,
+  ) {
     if (!text) return;
     const bold = weight === 400 ? "" : `;font-weight:${weight}`;
     const anchor = align === "left" ? "" : `;text-anchor:${ANCHOR[align]}`;
-    const look = this.look(`font-size:${tenth(size)}px;fill:${fill}${bold}${anchor}${strike ? ";text-decoration:line-through" : ""}`);
-    this.parts.push(`<text ${look} x="${tenth(x)}" y="${tenth(y + size * 0.35)}">${escape(text)}</text>`);
+    const look = this.look(
+      `font-size:${tenth(size)}px;fill:${fill}${bold}${anchor}${strike ? ";text-decoration:line-through" : ""}`,
+    );
+    this.parts.push(
+      `<text ${look} x="${tenth(x)}" y="${tenth(y + size * 0.35)}">${escape(text)}</text>`,
+    );
   }
 
-  file([x, y, width, height]: [number, number, number, number], back: string, title: string): string {
+  file(
+    [x, y, width, height]: [number, number, number, number],
+    back: string,
+    title: string,
+  ): string {
     const box = [x, y, width, height].map(tenth);
     const size = `width="${box[2]}" height="${box[3]}"`;
     const styles = [...this.classes].map(([style, name]) => `.${name}{${style}}`).join("");

@@ -80,7 +80,11 @@ function useWheel(pane: Pane) {
       const box = pane.canvas.getBoundingClientRect();
       const wheel = Math.abs(event.deltaY) >= 40 && !event.shiftKey && event.deltaX === 0;
       if (event.ctrlKey || event.metaKey || wheel) {
-        pane.camera.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)), event.clientX - box.left, event.clientY - box.top);
+        pane.camera.zoom(
+          Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)),
+          event.clientX - box.left,
+          event.clientY - box.top,
+        );
       } else {
         pane.camera.x -= event.deltaX;
         pane.camera.y -= event.deltaY;

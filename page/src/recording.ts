@@ -195,12 +195,22 @@ function unpackNodes(packed: Packed): GraphNode[] {
   const rows = new Rows(packed, packed.node_fields);
   const savedRows = new Rows(packed, packed.saved_fields);
   return packed.nodes.map((row, id) => {
-    const [name, shape, dtype, label] = ["name", "shape", "dtype", "label"].map((field) => rows.text(row, field));
-    const saved = (rows.cell(row, "saved") as number[][]).map((r) => savedValue(packed, savedRows, r));
+    const [name, shape, dtype, label] = ["name", "shape", "dtype", "label"].map((field) =>
+      rows.text(row, field),
+    );
+    const saved = (rows.cell(row, "saved") as number[][]).map((r) =>
+      savedValue(packed, savedRows, r),
+    );
     const leaf = rows.number(row, "leaf") === 1;
     const strings = packed.strings;
     return {
-      id, name, shape, dtype, label, saved, leaf,
+      id,
+      name,
+      shape,
+      dtype,
+      label,
+      saved,
+      leaf,
       op: opOf(name, leaf, label),
       group: rows.number(row, "group"),
       places: pairs(packed.chains[rows.number(row, "places")], (file, line) => ({ file, line })),
@@ -213,7 +223,9 @@ function unpackNodes(packed: Packed): GraphNode[] {
       freedBy: rows.number(row, "freed_by"),
       cut: rows.number(row, "cut"),
       gone: rows.number(row, "gone"),
-      unknown: new Map(pairs(rows.cell(row, "unknown") as number[], (a, b) => [strings[a], strings[b]])),
+      unknown: new Map(
+        pairs(rows.cell(row, "unknown") as number[], (a, b) => [strings[a], strings[b]]),
+      ),
     };
   });
 }
@@ -237,7 +249,12 @@ export function unpack(packed: Packed): Recording {
     end: Math.max(1, packed.end),
     files: packed.files.map(([name, text]) => ({ name, lines: text.split("\n") })),
     nodes,
-    groups: packed.groups.map(([name, kind, parent, type]) => ({ name, kind, parent, type: type === name ? "" : type })),
+    groups: packed.groups.map(([name, kind, parent, type]) => ({
+      name,
+      kind,
+      parent,
+      type: type === name ? "" : type,
+    })),
     storages: packed.storages,
     calls: packed.calls.map(unpackCall),
     events: packed.events.map((event) => ({ ...event, place: placeOf(event.place) })),
@@ -255,7 +272,11 @@ export async function readPage(): Promise<Packed[]> {
   if (!text) throw new Error("this page has no recording in it");
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const file = JSON.parse(await new Response(stream).text()) as { format: number; recordings: Packed[] };
-  if (file.format !== FORMAT) throw new Error(`this page reads format ${FORMAT}, not ${file.format}`);
+  const file = JSON.parse(await new Response(stream).text()) as {
+    format: number;
+    recordings: Packed[];
+  };
+  if (file.format !== FORMAT)
+    throw new Error(`this page reads format ${FORMAT}, not ${file.format}`);
   return file.recordings;
 }

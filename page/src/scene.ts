@@ -61,7 +61,8 @@ function boundsOf(points: number[]): Edge["bounds"] {
 /** In which group a leaf's box is. */
 export const groupOfLeaf = (id: string) => parseInt(id.split("@")[1], 10);
 
-export const groupSummary = (nodes: number, size: number) => `${count(nodes, "node")} · ${bytes(size)}`;
+export const groupSummary = (nodes: number, size: number) =>
+  `${count(nodes, "node")} · ${bytes(size)}`;
 
 export class Scene {
   readonly open = new Set<number>();
@@ -84,7 +85,9 @@ export class Scene {
   ) {
     this.inside = subject.key.startsWith("g") ? Number(subject.key.slice(1)) : -1;
     const { nodes } = subject;
-    this.members = nodes ? graph.members.map((ids) => ids.filter((id) => nodes.has(id))) : graph.members;
+    this.members = nodes
+      ? graph.members.map((ids) => ids.filter((id) => nodes.has(id)))
+      : graph.members;
     this.sizes = nodes ? this.members.map((ids) => graph.bytesOf(ids)) : graph.groupBytes;
   }
 
@@ -106,7 +109,9 @@ export class Scene {
   }
 
   topNodes(): number[] {
-    return (this.inside < 0 ? this.graph.topNodes : this.graph.own[this.inside]).filter((id) => this.has(id));
+    return (this.inside < 0 ? this.graph.topNodes : this.graph.own[this.inside]).filter((id) =>
+      this.has(id),
+    );
   }
 
   childGroups(group: number): number[] {
@@ -126,7 +131,8 @@ export class Scene {
 
   /** The box in which a node is to be seen: its own, or that of a folded group. */
   boxOf(id: number): string {
-    for (const group of this.aroundHere(this.graph.node(id).group)) if (!this.open.has(group)) return `g${group}`;
+    for (const group of this.aroundHere(this.graph.node(id).group))
+      if (!this.open.has(group)) return `g${group}`;
     return `n${id}`;
   }
 
@@ -143,8 +149,13 @@ export class Scene {
     const queue = [from];
     for (let alike = queue.shift(); alike; alike = queue.shift()) {
       const inside = alike.map((group) => this.childGroups(group));
-      const cost = alike.reduce((sum, group, i) => sum + inside[i].length + this.ownNodes(group).length, 0);
-      const small = alike.every((group) => this.members[group].length < 6 && groups[group].kind === "module");
+      const cost = alike.reduce(
+        (sum, group, i) => sum + inside[i].length + this.ownNodes(group).length,
+        0,
+      );
+      const small = alike.every(
+        (group) => this.members[group].length < 6 && groups[group].kind === "module",
+      );
       if ((used + cost > budget && this.open.size) || cost > MOST_OPENED || small) continue;
       used += cost;
       for (const group of alike) this.open.add(group);
@@ -163,10 +174,22 @@ export class Scene {
 
   /** What the layout needs; `take` then takes its answer. */
   input(aspect: number, room: number): LayoutInput {
-    const draft: Draft = { items: [], byId: new Map(), edges: [], cuts: new Set(), leafOf: new Map() };
+    const draft: Draft = {
+      items: [],
+      byId: new Map(),
+      edges: [],
+      cuts: new Set(),
+      leafOf: new Map(),
+    };
     const leaves = this.leavesByGroup(draft);
     const children = this.content(draft, leaves, this.inside, 0);
-    const root: Box = { id: "root", width: 0, height: 0, children, series: this.isSeries(this.topGroups(), this.topNodes()) };
+    const root: Box = {
+      id: "root",
+      width: 0,
+      height: 0,
+      children,
+      series: this.isSeries(this.topGroups(), this.topNodes()),
+    };
     this.collectEdges(draft);
     this.draft = draft;
     return { root, edges: draft.edges, aspect, room };
@@ -178,27 +201,33 @@ export class Scene {
     const users = new Map<number, Map<number, number[]>>();
     for (const node of this.graph.operations) {
       if (!this.has(node.id)) continue;
-      for (const input of node.inputs) if (this.graph.node(input).leaf) {
-        const here = users.get(node.group) ?? new Map<number, number[]>();
-        users.set(node.group, here.set(input, [...(here.get(input) ?? []), node.id]));
-      }
+      for (const input of node.inputs)
+        if (this.graph.node(input).leaf) {
+          const here = users.get(node.group) ?? new Map<number, number[]>();
+          users.set(node.group, here.set(input, [...(here.get(input) ?? []), node.id]));
+        }
     }
     const leaves = new Map<number, Leaves>();
-    for (const [group, here] of users) for (const [leaf, ids] of here) {
-      const each = ids.length > MOST_USERS;
-      for (const user of ids) {
-        const id = each ? `l${leaf}@${group}.${user}` : `l${leaf}@${group}`;
-        draft.leafOf.set(`${leaf}>${user}`, id);
-        const born = each ? this.graph.node(user).born : this.graph.node(leaf).born;
-        leaves.set(group, (leaves.get(group) ?? new Map()).set(id, [leaf, born - 0.5]));
+    for (const [group, here] of users)
+      for (const [leaf, ids] of here) {
+        const each = ids.length > MOST_USERS;
+        for (const user of ids) {
+          const id = each ? `l${leaf}@${group}.${user}` : `l${leaf}@${group}`;
+          draft.leafOf.set(`${leaf}>${user}`, id);
+          const born = each ? this.graph.node(user).born : this.graph.node(leaf).born;
+          leaves.set(group, (leaves.get(group) ?? new Map()).set(id, [leaf, born - 0.5]));
+        }
       }
-    }
     return leaves;
   }
 
   private isSeries(groups: number[], nodes: number[]): boolean {
     const { groups: all } = this.graph.recording;
-    return groups.length > 1 && nodes.length <= groups.length && groups.every((group) => all[group].kind !== "module");
+    return (
+      groups.length > 1 &&
+      nodes.length <= groups.length &&
+      groups.every((group) => all[group].kind !== "module")
+    );
   }
 
   private content(draft: Draft, leaves: Map<number, Leaves>, group: number, depth: number): Box[] {
@@ -207,9 +236,18 @@ export class Scene {
     const nodes = outer ? this.topNodes() : this.ownNodes(group);
     const own = leaves.get(group) ?? new Map<string, [number, number]>();
     const parts: [number, () => Box][] = [
-      ...groups.map((child): [number, () => Box] => [this.graph.groupBorn[child], () => this.groupBox(draft, leaves, child, depth)]),
-      ...nodes.map((id): [number, () => Box] => [this.graph.node(id).born, () => this.nodeBox(draft, id, depth, group)]),
-      ...[...own].map(([id, [leaf, order]]): [number, () => Box] => [order, () => this.leafBox(draft, id, leaf, depth)]),
+      ...groups.map((child): [number, () => Box] => [
+        this.graph.groupBorn[child],
+        () => this.groupBox(draft, leaves, child, depth),
+      ]),
+      ...nodes.map((id): [number, () => Box] => [
+        this.graph.node(id).born,
+        () => this.nodeBox(draft, id, depth, group),
+      ]),
+      ...[...own].map(([id, [leaf, order]]): [number, () => Box] => [
+        order,
+        () => this.leafBox(draft, id, leaf, depth),
+      ]),
     ];
     return parts.sort((a, b) => a[0] - b[0]).map(([, make]) => make());
   }
@@ -235,7 +273,17 @@ export class Scene {
   private leafBox(draft: Draft, id: string, leaf: number, depth: number): Box {
     const { op, shape } = this.graph.node(leaf);
     const width = Math.ceil(textWidth(op, 12, 600) + textWidth(shape, 11) + 32);
-    return this.add(draft, { id, node: leaf, group: -1, open: false, depth, leaf: true, width, height: LEAF_HEIGHT, ids: [] });
+    return this.add(draft, {
+      id,
+      node: leaf,
+      group: -1,
+      open: false,
+      depth,
+      leaf: true,
+      width,
+      height: LEAF_HEIGHT,
+      ids: [],
+    });
   }
 
   private groupBox(draft: Draft, leaves: Map<number, Leaves>, group: number, depth: number): Box {
@@ -243,9 +291,21 @@ export class Scene {
     const ids = this.members[group];
     const open = this.open.has(group);
     const title = textWidth(name, 12.5, 650) + textWidth(type, 11) + 48;
-    const width = Math.ceil(Math.max(112, title, textWidth(groupSummary(ids.length, this.sizes[group]), 11) + 34));
+    const width = Math.ceil(
+      Math.max(112, title, textWidth(groupSummary(ids.length, this.sizes[group]), 11) + 34),
+    );
     const height = 50 + Math.round(Math.sqrt(this.sizes[group] / this.graph.mostGroupBytes) * 18);
-    const box = this.add(draft, { id: `g${group}`, node: -1, group, open, depth, leaf: false, width: open ? width + 60 : width, height, ids });
+    const box = this.add(draft, {
+      id: `g${group}`,
+      node: -1,
+      group,
+      open,
+      depth,
+      leaf: false,
+      width: open ? width + 60 : width,
+      height,
+      ids,
+    });
     if (open) {
       box.children = this.content(draft, leaves, group, depth + 1);
       box.series = this.isSeries(this.childGroups(group), this.ownNodes(group));
@@ -264,16 +324,20 @@ export class Scene {
       if (cut) draft.cuts.add(key);
     };
     const boxes = new Map<number, string>();
-    for (const node of graph.operations) if (this.has(node.id)) boxes.set(node.id, this.boxOf(node.id));
+    for (const node of graph.operations)
+      if (this.has(node.id)) boxes.set(node.id, this.boxOf(node.id));
     for (const node of graph.operations) {
       const to = boxes.get(node.id);
       if (!to) continue;
       for (const input of node.inputs) {
-        const from = graph.node(input).leaf ? draft.leafOf.get(`${input}>${node.id}`) : boxes.get(input);
+        const from = graph.node(input).leaf
+          ? draft.leafOf.get(`${input}>${node.id}`)
+          : boxes.get(input);
         if (from) connect(from, to, false);
       }
     }
-    for (const [from, to] of graph.recording.cuts) connect(boxes.get(from) ?? "", boxes.get(to) ?? "", true);
+    for (const [from, to] of graph.recording.cuts)
+      connect(boxes.get(from) ?? "", boxes.get(to) ?? "", true);
   }
 
   take(output: LayoutOutput) {
@@ -294,7 +358,8 @@ export class Scene {
   hit(x: number, y: number): Item | null {
     for (let i = this.items.length - 1; i >= 0; i--) {
       const item = this.items[i];
-      const inside = x >= item.x && y >= item.y && x <= item.x + item.width && y <= item.y + item.height;
+      const inside =
+        x >= item.x && y >= item.y && x <= item.x + item.width && y <= item.y + item.height;
       if (inside && (!item.open || y < item.y + 30)) return item;
     }
     return null;
@@ -304,7 +369,12 @@ export class Scene {
   ancestorIn(old: Map<string, Item>, item: Item): Item | undefined {
     const same = old.get(item.id);
     if (same) return same;
-    const from = item.node >= 0 ? (item.leaf ? groupOfLeaf(item.id) : this.graph.node(item.node).group) : this.graph.recording.groups[item.group].parent;
+    const from =
+      item.node >= 0
+        ? item.leaf
+          ? groupOfLeaf(item.id)
+          : this.graph.node(item.node).group
+        : this.graph.recording.groups[item.group].parent;
     for (const group of this.graph.around(from)) {
       const found = old.get(`g${group}`);
       if (found) return found;

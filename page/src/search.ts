@@ -20,7 +20,8 @@ function nodeMatches(pane: Pane, node: GraphNode, query: string): boolean {
     node.label.toLowerCase().includes(query) ||
     node.shape === query.replaceAll("x", "×") ||
     `#${node.id}` === query ||
-    (place !== undefined && (`line ${place.line}` === query || pane.graph.line(place).toLowerCase().includes(query)))
+    (place !== undefined &&
+      (`line ${place.line}` === query || pane.graph.line(place).toLowerCase().includes(query)))
   );
 }
 
@@ -31,16 +32,37 @@ export function findAll(pane: Pane, text: string): { hits: Hit[]; total: number 
   if (!query) return { hits, total };
   const { graph, scene } = pane;
   graph.recording.groups.forEach(({ name, type, kind, parent }, group) => {
-    if (!scene.membersOf(group).length || !(name.toLowerCase().includes(query) || type.toLowerCase().includes(query))) return;
+    if (
+      !scene.membersOf(group).length ||
+      !(name.toLowerCase().includes(query) || type.toLowerCase().includes(query))
+    )
+      return;
     total++;
-    const about = [type || kind, count(scene.membersOf(group).length, "node"), parent >= 0 ? graph.recording.groups[parent].name : ""].filter(Boolean).join(" · ");
-    if (hits.length < MOST_GROUPS) hits.push({ label: name, about, go: () => pane.goToGroup(group) });
+    const about = [
+      type || kind,
+      count(scene.membersOf(group).length, "node"),
+      parent >= 0 ? graph.recording.groups[parent].name : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
+    if (hits.length < MOST_GROUPS)
+      hits.push({ label: name, about, go: () => pane.goToGroup(group) });
   });
   for (const node of graph.recording.nodes) {
     if (!scene.has(node.id) || !nodeMatches(pane, node, query)) continue;
     total++;
-    const about = [graph.path(node.group).join(" › "), node.places[0] ? `line ${node.places[0].line}` : ""].filter(Boolean).join(" · ");
-    if (hits.length < MOST) hits.push({ label: node.leaf ? node.label || "leaf" : node.name, about, go: () => pane.goTo(node.id) });
+    const about = [
+      graph.path(node.group).join(" › "),
+      node.places[0] ? `line ${node.places[0].line}` : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
+    if (hits.length < MOST)
+      hits.push({
+        label: node.leaf ? node.label || "leaf" : node.name,
+        about,
+        go: () => pane.goTo(node.id),
+      });
   }
   return { hits, total };
 }

@@ -13,7 +13,8 @@ const MARK = { created: "└", freed: "└", error: "^" };
 
 function byLine(spots: Spot[]): Map<number, Spot[]> {
   const lines = new Map<number, Spot[]>();
-  for (const spot of spots) lines.set(spot.place!.line, [...(lines.get(spot.place!.line) ?? []), spot]);
+  for (const spot of spots)
+    lines.set(spot.place!.line, [...(lines.get(spot.place!.line) ?? []), spot]);
   return new Map([...lines].sort((a, b) => a[0] - b[0]));
 }
 
@@ -34,15 +35,19 @@ function oneFile(graph: Graph, file: number, spots: Spot[]): string {
     const shown = text(line).slice(margin);
     const lead = " ".repeat(shown.length - shown.trimStart().length);
     out += `<div class="m ${here[here.length - 1].kind}"><i>${line}</i>${escape(shown) || "<em>the text is not recorded</em>"}</div>`;
-    for (const spot of here) out += `<div><i></i>${lead}<em class="${spot.kind}">${MARK[spot.kind]} ${escape(spot.words)}</em></div>`;
+    for (const spot of here)
+      out += `<div><i></i>${lead}<em class="${spot.kind}">${MARK[spot.kind]} ${escape(spot.words)}</em></div>`;
     last = line;
   }
-  const name = isMain(graph, file) ? "" : `<div class="file">${escape(graph.recording.files[file]?.name ?? "")}</div>`;
+  const name = isMain(graph, file)
+    ? ""
+    : `<div class="file">${escape(graph.recording.files[file]?.name ?? "")}</div>`;
   return `${name}<div class="source" tabindex="0" role="group" aria-label="Source">${out}</div>`;
 }
 
 export function source(graph: Graph, spots: Spot[]): string {
   const files = new Map<number, Spot[]>();
-  for (const spot of spots) if (spot.place) files.set(spot.place.file, [...(files.get(spot.place.file) ?? []), spot]);
+  for (const spot of spots)
+    if (spot.place) files.set(spot.place.file, [...(files.get(spot.place.file) ?? []), spot]);
   return [...files].map(([file, here]) => oneFile(graph, file, here)).join("");
 }

@@ -2,7 +2,15 @@
 import type { GraphNode } from "./recording";
 
 export const State = {
-  Unborn: 0, Created: 1, Retained: 2, Freed: 3, Passed: 4, Detached: 5, Gone: 6, Unknown: 7, Leaf: 8,
+  Unborn: 0,
+  Created: 1,
+  Retained: 2,
+  Freed: 3,
+  Passed: 4,
+  Detached: 5,
+  Gone: 6,
+  Unknown: 7,
+  Leaf: 8,
 } as const;
 export type State = (typeof State)[keyof typeof State];
 
@@ -19,8 +27,16 @@ export const LOOKS: StateLook[] = [
   { word: "created", meaning: "recorded; no backward came through", colour: "created" },
   { word: "retained", meaning: "a backward came through and kept its values", colour: "retained" },
   { word: "freed", meaning: "a backward came through and freed its values", colour: "freed" },
-  { word: "passed", meaning: "a backward came through; it had nothing saved to free", colour: "passed" },
-  { word: "detached", meaning: "its result was detached: no gradient comes back", colour: "detached" },
+  {
+    word: "passed",
+    meaning: "a backward came through; it had nothing saved to free",
+    colour: "passed",
+  },
+  {
+    word: "detached",
+    meaning: "its result was detached: no gradient comes back",
+    colour: "detached",
+  },
   { word: "collected", meaning: "nothing held it any more", colour: "gone" },
   { word: "unknown", meaning: "not visible in this library", colour: "unknown" },
   { word: "parameter", meaning: "a leaf: gradients are collected here", colour: "leaf" },
@@ -28,7 +44,14 @@ export const LOOKS: StateLook[] = [
 
 /** Those that the legend counts, in the order of a life. */
 export const COUNTED: State[] = [
-  State.Created, State.Retained, State.Freed, State.Passed, State.Detached, State.Gone, State.Unknown, State.Unborn,
+  State.Created,
+  State.Retained,
+  State.Freed,
+  State.Passed,
+  State.Detached,
+  State.Gone,
+  State.Unknown,
+  State.Unborn,
 ];
 
 export function hasValues(node: GraphNode): boolean {

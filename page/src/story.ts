@@ -12,7 +12,14 @@ function failureStory(graph: Graph): string {
   const message = call.failure.message.split(" (or")[0].replace(/\.$/, "");
   const code = call.failure.code ? `<b>${escape(call.failure.code)}</b> ` : "";
   const said = `<p class="bad">${code}${escape(message)}.</p>`;
-  if (call.failure.node < 0) return section("What went wrong", said + source(graph, [{ place: call.place, kind: "error", words: `${call.kind} ${call.number} failed here` }]));
+  if (call.failure.node < 0)
+    return section(
+      "What went wrong",
+      said +
+        source(graph, [
+          { place: call.place, kind: "error", words: `${call.kind} ${call.number} failed here` },
+        ]),
+    );
   return section("What went wrong", said + failurePath(graph, call, graph.node(call.failure.node)));
 }
 
@@ -22,9 +29,25 @@ function failurePath(graph: Graph, call: Call, node: GraphNode): string {
   const later = by && [...route].reverse().find((id) => graph.node(id).born > by.end);
   const user = graph.node(later ?? route[route.length - 2] ?? node.id);
   const shown = source(graph, [
-    { place: node.places[0], kind: "created", words: `1 created here: ${node.name}, ${node.shape}` },
-    { place: by?.place, kind: "freed", words: `2 freed here: ${by?.kind} ${by?.number} (${count(by?.walked ?? 0, "node")})` },
-    ...(user === node ? [] : [{ place: user.places[0], kind: "error" as const, words: `3 used again here: ${user.name}` }]),
+    {
+      place: node.places[0],
+      kind: "created",
+      words: `1 created here: ${node.name}, ${node.shape}`,
+    },
+    {
+      place: by?.place,
+      kind: "freed",
+      words: `2 freed here: ${by?.kind} ${by?.number} (${count(by?.walked ?? 0, "node")})`,
+    },
+    ...(user === node
+      ? []
+      : [
+          {
+            place: user.places[0],
+            kind: "error" as const,
+            words: `3 used again here: ${user.name}`,
+          },
+        ]),
     { place: call.place, kind: "error", words: `4 needed here: ${call.kind} ${call.number}` },
   ]);
   const told = by
@@ -38,7 +61,10 @@ function growthStory(graph: Graph): string {
   if (kept.length < 3) return "";
   const [first, last] = [kept[0], kept[kept.length - 1]];
   if (last.walked <= first.walked) return "";
-  return section("What grows", `<p class="lead">${count(kept.length, "call")} kept the graph. The first walked <b>${number(first.walked)}</b> nodes, the last <b>${number(last.walked)}</b>: each step walks all earlier ones again.</p>`);
+  return section(
+    "What grows",
+    `<p class="lead">${count(kept.length, "call")} kept the graph. The first walked <b>${number(first.walked)}</b> nodes, the last <b>${number(last.walked)}</b>: each step walks all earlier ones again.</p>`,
+  );
 }
 
 function holdStory(graph: Graph): string {
@@ -49,7 +75,10 @@ function holdStory(graph: Graph): string {
   }
   const most = [...lists].sort((a, b) => b[1] - a[1])[0];
   if (!most || most[1] < 2) return "";
-  return section("What stays", `<p class="lead"><code>${escape(most[0])}</code> holds ${count(most[1], "tensor")} with their graphs until the end. <code>.detach()</code> or <code>.item()</code> before storing lets the nodes go.</p>`);
+  return section(
+    "What stays",
+    `<p class="lead"><code>${escape(most[0])}</code> holds ${count(most[1], "tensor")} with their graphs until the end. <code>.detach()</code> or <code>.item()</code> before storing lets the nodes go.</p>`,
+  );
 }
 
 /** The lines whose nodes keep most at this time; a click shows only their nodes. */
@@ -64,24 +93,39 @@ function linesStory(pane: Pane): string {
     if (here) here.push(node.id);
     else byLine.set(key, [node.id]);
   }
-  const rows = [...byLine].map(([key, ids]) => ({ key, ids, size: graph.bytesOf(ids) })).sort((a, b) => b.size - a.size);
+  const rows = [...byLine]
+    .map(([key, ids]) => ({ key, ids, size: graph.bytesOf(ids) }))
+    .sort((a, b) => b.size - a.size);
   const most = rows[0]?.size ?? 1;
   const html = rows.slice(0, 6).map(({ key, ids, size }) => {
     const [file, line] = key.split(":").map(Number);
     const on = pane.line?.file === file && pane.line.line === line;
     return `<button class="line" data-line="${key}" aria-pressed="${on}" title="${count(ids.length, "node")}. Click to see only these."><i>${line}</i><code>${escape(graph.line({ file, line }).trim())}</code><b>${bytes(size)}</b><span style="width:${Math.round((size / most) * 100)}%"></span></button>`;
   });
-  return section("Lines that keep most now", html.length ? `<div class="lines">${html.join("")}</div>` : `<p class="soft">Nothing is kept for backward at this time.</p>`);
+  return section(
+    "Lines that keep most now",
+    html.length
+      ? `<div class="lines">${html.join("")}</div>`
+      : `<p class="soft">Nothing is kept for backward at this time.</p>`,
+  );
 }
 
 function callsStory(graph: Graph): string {
   const rows = graph.recording.calls.map((call) => [
-    timeLink(call.end, `${call.failure ? "✕ " : ""}${call.number}${call.of ? ` of ${call.of}` : ""}`),
+    timeLink(
+      call.end,
+      `${call.failure ? "✕ " : ""}${call.number}${call.of ? ` of ${call.of}` : ""}`,
+    ),
     call.place ? String(call.place.line) : "?",
     call.retain ? escape(call.how.replace(/^retain_graph=/, "") || "yes") : "no",
     number(call.walked),
   ]);
-  return section("Backward calls", rows.length ? table(["call", "line", "retain", "nodes"], rows) : `<p class="soft">None was recorded.</p>`);
+  return section(
+    "Backward calls",
+    rows.length
+      ? table(["call", "line", "retain", "nodes"], rows)
+      : `<p class="soft">None was recorded.</p>`,
+  );
 }
 
 export function story(pane: Pane): string {
@@ -91,13 +135,18 @@ export function story(pane: Pane): string {
   return [
     `<div class="soft">${escape(library)}</div><h2>${escape(recording.title)}</h2>`,
     `<p class="lead"><b>${number(pane.extent.operations.length)}</b> nodes, <b>${number(recording.calls.length)}</b> backward calls, <b>${bytes(pane.extent.peak)}</b> saved at the peak.</p>`,
-    pane.extent.operations.length ? "" : `<p class="lead">No node was recorded: nothing that requires grad was computed, or gradients were off.</p>`,
+    pane.extent.operations.length
+      ? ""
+      : `<p class="lead">No node was recorded: nothing that requires grad was computed, or gradients were off.</p>`,
     failureStory(graph),
     growthStory(graph),
     holdStory(graph),
     linesStory(pane),
     callsStory(graph),
-    section("Not visible", recording.notes.map((note) => `<p class="soft">${escape(note)}</p>`).join("")),
+    section(
+      "Not visible",
+      recording.notes.map((note) => `<p class="soft">${escape(note)}</p>`).join(""),
+    ),
     `<p class="soft keys"><kbd>?</kbd> tells the keys.</p>`,
   ].join("");
 }

@@ -21,9 +21,13 @@ function everything(graph: Graph): Subject {
 
 function ofGroup(graph: Graph, group: number): Subject {
   const ids = graph.members[group];
-  const nodes = new Set(ids.flatMap((id) => [id, ...graph.node(id).inputs.filter((input) => graph.node(input).leaf)]));
+  const nodes = new Set(
+    ids.flatMap((id) => [id, ...graph.node(id).inputs.filter((input) => graph.node(input).leaf)]),
+  );
   const from = Math.max(0, graph.groupBorn[group] - 1);
-  const next = graph.topGroups.map((other) => graph.groupBorn[other]).filter((born) => born > graph.groupBorn[group]);
+  const next = graph.topGroups
+    .map((other) => graph.groupBorn[other])
+    .filter((born) => born > graph.groupBorn[group]);
   const to = Math.min(graph.recording.end, ...next.map((born) => born - 1));
   return { key: `g${group}`, title: graph.recording.groups[group].name, nodes, from, to };
 }
@@ -36,9 +40,15 @@ function ofCall(graph: Graph, number: number): Subject | null {
 }
 
 export function subjects(graph: Graph): Subject[] {
-  const steps = graph.topGroups.filter((group) => graph.recording.groups[group].kind === "step" && graph.members[group].length);
+  const steps = graph.topGroups.filter(
+    (group) => graph.recording.groups[group].kind === "step" && graph.members[group].length,
+  );
   const calls = graph.recording.calls.map((call) => ofCall(graph, call.number));
-  return [everything(graph), ...steps.map((group) => ofGroup(graph, group)), ...calls.filter((call) => call !== null)];
+  return [
+    everything(graph),
+    ...steps.map((group) => ofGroup(graph, group)),
+    ...calls.filter((call) => call !== null),
+  ];
 }
 
 export function subjectOf(graph: Graph, key: string): Subject {
@@ -57,7 +67,9 @@ export class Extent {
   readonly mostLive: number;
   constructor(graph: Graph, subject: Subject) {
     const { nodes, from, to } = subject;
-    this.operations = nodes ? graph.operations.filter((node) => nodes.has(node.id)) : graph.operations;
+    this.operations = nodes
+      ? graph.operations.filter((node) => nodes.has(node.id))
+      : graph.operations;
     this.memory = graph.memory(this.operations);
     this.live = graph.live(this.operations);
     this.peak = peakOf(this.memory, from, to);

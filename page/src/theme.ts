@@ -18,6 +18,7 @@ export function setDark(dark: boolean): Colours {
 
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(
+    NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
 }
-

@@ -44,7 +44,9 @@ export class Timeline {
     const slide = (event: PointerEvent) => {
       const box = this.lane.getBoundingClientRect();
       const { from, to } = this.pane.subject;
-      this.pane.setTime(from + ((event.clientX - box.left - EDGE) / (box.width - 2 * EDGE)) * (to - from));
+      this.pane.setTime(
+        from + ((event.clientX - box.left - EDGE) / (box.width - 2 * EDGE)) * (to - from),
+      );
     };
     this.lane.addEventListener("pointerdown", (event) => {
       sliding = true;
@@ -54,7 +56,8 @@ export class Timeline {
       this.slider.focus({ preventScroll: true });
     });
     this.lane.addEventListener("pointermove", (event) => sliding && slide(event));
-    for (const end of ["pointerup", "pointercancel"]) this.lane.addEventListener(end, () => (sliding = false));
+    for (const end of ["pointerup", "pointercancel"])
+      this.lane.addEventListener(end, () => (sliding = false));
   }
 
   play() {
@@ -66,10 +69,13 @@ export class Timeline {
     } else {
       if (pane.time >= to) pane.setTime(from);
       const stride = Math.max(1, Math.round((to - from) / 300));
-      this.playing = window.setInterval(() => {
-        pane.setTime(pane.time + stride);
-        if (pane.time >= to) this.play();
-      }, Math.max(33, 4000 / Math.max(1, to - from)));
+      this.playing = window.setInterval(
+        () => {
+          pane.setTime(pane.time + stride);
+          if (pane.time >= to) this.play();
+        },
+        Math.max(33, 4000 / Math.max(1, to - from)),
+      );
     }
     this.part("play").textContent = this.playing ? "❚❚" : "▶";
     this.part("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
@@ -79,7 +85,10 @@ export class Timeline {
   jump(direction: 1 | -1) {
     const { pane } = this;
     const moments = pane.graph.moments(pane.subject.from, pane.subject.to);
-    const next = direction > 0 ? moments.find((time) => time > pane.time) : moments.reverse().find((time) => time < pane.time);
+    const next =
+      direction > 0
+        ? moments.find((time) => time > pane.time)
+        : moments.reverse().find((time) => time < pane.time);
     if (next !== undefined) pane.setTime(next);
   }
 
@@ -109,7 +118,13 @@ export class Timeline {
     const drawn = [width, height, devicePixelRatio, pane.extent, colours];
     if (drawn.some((value, i) => value !== this.drawn[i])) {
       // the chart stays as it is while one slides; only the handle moves
-      new Chart(new CanvasPen(sharpen(this.chart, width, height)), pane, width, height, colours).paint();
+      new Chart(
+        new CanvasPen(sharpen(this.chart, width, height)),
+        pane,
+        width,
+        height,
+        colours,
+      ).paint();
       this.drawn = drawn;
     }
     context.drawImage(this.chart, 0, 0, width, height);
@@ -124,14 +139,25 @@ function moment(pane: Pane): [when: string, what: string] {
   const call = calls.find((c) => time >= c.start && time <= c.end);
   const last = [...calls].reverse().find((c) => c.end <= time);
   const step = [...events].reverse().find((event) => event.kind === "step" && event.time <= time);
-  const when = step?.label ?? (call ? `${call.kind} ${call.number}` : last ? `after ${last.kind} ${last.number}` : "forward");
+  const when =
+    step?.label ??
+    (call ? `${call.kind} ${call.number}` : last ? `after ${last.kind} ${last.number}` : "forward");
   if (call) {
     const failed = call.failure && time >= call.end ? " failed" : "";
-    return [when, `${graph.nameOf(call)}${failed}${call.how ? `, ${call.how}` : ""}${call.place ? ` · line ${call.place.line}` : ""}`];
+    return [
+      when,
+      `${graph.nameOf(call)}${failed}${call.how ? `, ${call.how}` : ""}${call.place ? ` · line ${call.place.line}` : ""}`,
+    ];
   }
   let newest = null;
-  for (const node of pane.extent.operations) if (node.born <= time && (!newest || node.born > newest.born)) newest = node;
-  return [when, newest ? `after ${newest.name}${newest.places[0] ? ` · line ${newest.places[0].line}` : ""}` : ""];
+  for (const node of pane.extent.operations)
+    if (node.born <= time && (!newest || node.born > newest.born)) newest = node;
+  return [
+    when,
+    newest
+      ? `after ${newest.name}${newest.places[0] ? ` · line ${newest.places[0].line}` : ""}`
+      : "",
+  ];
 }
 
 class Chart {
@@ -158,15 +184,19 @@ class Chart {
   paint() {
     this.steps();
     this.curves();
-    for (const call of this.pane.graph.recording.calls) if (this.inside(call.start)) this.call(call);
-    for (const event of this.pane.graph.recording.events) if (this.inside(event.time)) this.event(event);
+    for (const call of this.pane.graph.recording.calls)
+      if (this.inside(call.start)) this.call(call);
+    for (const event of this.pane.graph.recording.events)
+      if (this.inside(event.time)) this.event(event);
   }
 
   private event({ kind, time, label }: Mark) {
     const { pen, colours, base } = this;
     const x = this.x(time);
-    if (kind === "detach") pen.polygon([x, base - 5, x + 4, base, x, base + 5, x - 4, base], colours.detached);
-    else if (kind === "write") pen.polygon([x - 4, base + 4, x + 4, base + 4, x, base - 4], colours.error);
+    if (kind === "detach")
+      pen.polygon([x, base - 5, x + 4, base, x, base + 5, x - 4, base], colours.detached);
+    else if (kind === "write")
+      pen.polygon([x - 4, base + 4, x + 4, base + 4, x, base - 4], colours.error);
     else if (kind === "mark") {
       pen.paths([[x, TOP - 2, x, base]], { stroke: colours.accent, width: 1.2, dash: [1.5, 2.5] });
       pen.text(label, x + 4, TOP + 4, { size: 10, fill: colours.accent });
@@ -180,7 +210,8 @@ class Chart {
       const next = steps[i + 1]?.time ?? pane.graph.recording.end;
       if (next < pane.subject.from || step.time > pane.subject.to) return;
       const [left, right] = [Math.max(0, this.x(step.time)), Math.min(this.width, this.x(next))];
-      if (i % 2 && !pane.subject.nodes) pen.rect(left, 0, right - left, this.height, 0, colours.group2);
+      if (i % 2 && !pane.subject.nodes)
+        pen.rect(left, 0, right - left, this.height, 0, colours.group2);
       const label = right - left > 60 ? step.label : step.label.replace(/^step /, "");
       if (right - left > 26) pen.text(label, left + 5, 8, { size: 10.5, fill: colours.faint });
     });
@@ -218,12 +249,26 @@ class Chart {
     const width = Math.max(bad ? 17 : 8, this.x(Math.min(call.end, this.pane.subject.to)) - x);
     const stroke = bad ? colours.error : call.retain ? colours.retained : colours.freed;
     const fill = bad ? colours["error-bg"] : call.retain ? colours["retained-bg"] : colours.hover;
-    pen.rect(x, base + 5, width, 13, 3, fill, { stroke, width: bad ? 1.8 : 1.1, dash: call.retain || bad ? undefined : [3, 2] });
+    pen.rect(x, base + 5, width, 13, 3, fill, {
+      stroke,
+      width: bad ? 1.8 : 1.1,
+      dash: call.retain || bad ? undefined : [3, 2],
+    });
     const text = `${bad ? "✕ " : ""}${call.kind} ${call.number}`;
     const look = { size: 10, fill: bad ? colours.error : colours.soft, weight: bad ? 650 : 400 };
     if (width > text.length * 5.6 + 8) pen.text(text, x + 5, base + 12, look);
-    else if (width > 14) pen.text(bad ? "✕" : String(call.number), x + width / 2, base + 12, { ...look, align: "center", weight: 600 });
-    if (bad) pen.paths([[x + width, TOP - 4, x + width, base + 5]], { stroke: colours.error, width: 1.4, dash: [3, 3] });
+    else if (width > 14)
+      pen.text(bad ? "✕" : String(call.number), x + width / 2, base + 12, {
+        ...look,
+        align: "center",
+        weight: 600,
+      });
+    if (bad)
+      pen.paths([[x + width, TOP - 4, x + width, base + 5]], {
+        stroke: colours.error,
+        width: 1.4,
+        dash: [3, 3],
+      });
   }
 
   handle() {

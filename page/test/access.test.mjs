@@ -56,9 +56,18 @@ test("the tab key comes to the picture, the panel and the time, each with a visi
   const seen = new Set();
   for (let i = 0; i < 40; i++) {
     await page.keyboard.press("Tab");
-    seen.add(await page.evaluate(() => { const e = document.activeElement; return e.id || e.className || e.tagName; }));
+    seen.add(
+      await page.evaluate(() => {
+        const e = document.activeElement;
+        return e.id || e.className || e.tagName;
+      }),
+    );
   }
-  for (const part of ["find", "fold", "pane", "tab-details", "play"]) assert.ok([...seen].some((name) => name.split(" ").includes(part)), `${part} in ${[...seen]}`);
+  for (const part of ["find", "fold", "pane", "tab-details", "play"])
+    assert.ok(
+      [...seen].some((name) => name.split(" ").includes(part)),
+      `${part} in ${[...seen]}`,
+    );
   await page.focus(".lane input");
   const time = (await state(page)).time;
   await page.keyboard.press("ArrowLeft");
@@ -81,9 +90,15 @@ test("the outline is a tree of the same folding, for a screen reader", async () 
   await settle(page, 200);
   assert.ok((await rows()) > before, name);
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "treeitem");
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-expanded")), "true");
+  assert.equal(
+    await page.evaluate(() => document.activeElement.getAttribute("aria-expanded")),
+    "true",
+  );
   await page.keyboard.press("ArrowRight");
-  assert.equal(await page.evaluate(() => Number(document.activeElement.getAttribute("aria-level"))), 2);
+  assert.equal(
+    await page.evaluate(() => Number(document.activeElement.getAttribute("aria-level"))),
+    2,
+  );
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
   await settle(page, 200);
@@ -95,26 +110,56 @@ test("the outline is a tree of the same folding, for a screen reader", async () 
 
 test("every control has a name", async () => {
   const page = await open(browser, "several");
-  const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, select, [role=application], [role=tree]")].filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML));
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll("button, input, select, [role=application], [role=tree]")]
+      .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length))
+      .map((e) => e.outerHTML),
+  );
   assert.deepEqual(nameless, []);
   await page.done();
 });
 
 function contrast(a, b) {
-  const light = (c) => c.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const light = (c) =>
+    c
+      .map((v) => v / 255)
+      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
   const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
   return (x + 0.05) / (y + 0.05);
 }
-const rgb = (hex) => (hex.length === 4 ? [...hex.slice(1)].map((d) => d + d) : hex.slice(1).match(/../g)).map((part) => parseInt(part, 16));
+const rgb = (hex) =>
+  (hex.length === 4 ? [...hex.slice(1)].map((d) => d + d) : hex.slice(1).match(/../g)).map((part) =>
+    parseInt(part, 16),
+  );
 
 test("light and dark: words stand out from their ground", async () => {
   for (const colorScheme of ["light", "dark"]) {
     const page = await open(browser, "ten", { colorScheme });
-    assert.equal(await page.evaluate(() => document.documentElement.classList.contains("dark")), colorScheme === "dark");
+    assert.equal(
+      await page.evaluate(() => document.documentElement.classList.contains("dark")),
+      colorScheme === "dark",
+    );
     const colours = await page.evaluate(() => window.retrograd.app.colours);
-    const pairs = [["ink", "bg"], ["soft", "bg"], ["soft", "panel"], ["faint", "panel"], ["accent", "panel"], ["error", "error-bg"], ["ink", "created-bg"], ["ink", "retained-bg"], ["ink", "detached-bg"], ["soft", "group2"]];
-    for (const [ink, ground] of pairs) assert.ok(contrast(rgb(colours[ink]), rgb(colours[ground])) >= 4.3, `${colorScheme}: ${ink} on ${ground} ${contrast(rgb(colours[ink]), rgb(colours[ground])).toFixed(2)}`);
-    for (const state of ["created", "retained", "freed", "detached", "error"]) assert.ok(contrast(rgb(colours[state]), rgb(colours.bg)) >= 2.5, `${colorScheme}: ${state}`);
+    const pairs = [
+      ["ink", "bg"],
+      ["soft", "bg"],
+      ["soft", "panel"],
+      ["faint", "panel"],
+      ["accent", "panel"],
+      ["error", "error-bg"],
+      ["ink", "created-bg"],
+      ["ink", "retained-bg"],
+      ["ink", "detached-bg"],
+      ["soft", "group2"],
+    ];
+    for (const [ink, ground] of pairs)
+      assert.ok(
+        contrast(rgb(colours[ink]), rgb(colours[ground])) >= 4.3,
+        `${colorScheme}: ${ink} on ${ground} ${contrast(rgb(colours[ink]), rgb(colours[ground])).toFixed(2)}`,
+      );
+    for (const state of ["created", "retained", "freed", "detached", "error"])
+      assert.ok(contrast(rgb(colours[state]), rgb(colours.bg)) >= 2.5, `${colorScheme}: ${state}`);
     await shot(page, `ten-${colorScheme}`);
     clean(page);
     await page.done();
@@ -128,7 +173,9 @@ async function marks(page, states) {
     const box = await page.locator(`.legend [data-state="${state}"] svg`).boundingBox();
     const png = (await page.screenshot({ clip: box })).toString("base64");
     out[state] = await page.evaluate(async (data) => {
-      const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+      const image = await createImageBitmap(
+        await (await fetch(`data:image/png;base64,${data}`)).blob(),
+      );
       const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
       context.drawImage(image, 0, 0);
       return [...context.getImageData(image.width >> 1, image.height >> 1, 1, 1).data].slice(0, 3);
@@ -147,20 +194,34 @@ test("colour-blind: the filled states stay apart, and each state has a shape of 
       Object.assign(cut, { freed: 0, gone: 0, cut: active.time });
       active.setTime(active.time);
     });
-    await page.addStyleTag({ content: ".legend .zero { opacity: 1 !important; display: flex !important }" });
+    await page.addStyleTag({
+      content: ".legend .zero { opacity: 1 !important; display: flex !important }",
+    });
     const session = await page.context().newCDPSession(page);
     for (const type of ["deuteranopia", "protanopia", "tritanopia", "achromatopsia"]) {
       await session.send("Emulation.setEmulatedVisionDeficiency", { type });
       const seen = await marks(page, [1, 2, 5]);
-      const pairs = [[1, 2], [1, 5], [2, 5]];
+      const pairs = [
+        [1, 2],
+        [1, 5],
+        [2, 5],
+      ];
       for (const [a, b] of pairs) {
         const distance = Math.hypot(...seen[a].map((v, i) => v - seen[b][i]));
         // grey only: shapes and borders tell; colours: clearly apart
-        if (type !== "achromatopsia") assert.ok(distance > 60, `${colorScheme} ${type}: states ${a} and ${b} ${distance.toFixed(0)} ${seen[a]} ${seen[b]}`);
+        if (type !== "achromatopsia")
+          assert.ok(
+            distance > 60,
+            `${colorScheme} ${type}: states ${a} and ${b} ${distance.toFixed(0)} ${seen[a]} ${seen[b]}`,
+          );
       }
       await shot(page, `${type}-${colorScheme}`);
     }
-    const shapes = await page.evaluate(() => [...document.querySelectorAll(".legend button[data-state] svg")].map((svg) => svg.innerHTML.replace(/var\(--[\w-]+\)/g, "")));
+    const shapes = await page.evaluate(() =>
+      [...document.querySelectorAll(".legend button[data-state] svg")].map((svg) =>
+        svg.innerHTML.replace(/var\(--[\w-]+\)/g, ""),
+      ),
+    );
     assert.ok(shapes.length >= 4);
     assert.equal(new Set(shapes).size, shapes.length);
     await page.done();
@@ -168,13 +229,20 @@ test("colour-blind: the filled states stay apart, and each state has a shape of 
 });
 
 test("a finger: tap selects, drag moves, two fingers come closer, the time slides", async () => {
-  const page = await open(browser, "ten", { hasTouch: true, viewport: { width: 420, height: 800 } });
+  const page = await open(browser, "ten", {
+    hasTouch: true,
+    viewport: { width: 420, height: 800 },
+  });
   await page.touchscreen.tap(...(await centreOf(page, "n4")));
   await settle(page);
   assert.equal((await state(page)).selected, "n4");
   const before = await page.evaluate(() => ({ ...window.retrograd.app.active.camera }));
   const session = await page.context().newCDPSession(page);
-  const touch = (type, ...points) => session.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+  const touch = (type, ...points) =>
+    session.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: points.map(([x, y], id) => ({ x, y, id })),
+    });
   await touch("touchStart", [150, 250], [250, 250]);
   await touch("touchMove", [100, 250], [300, 250]);
   await touch("touchMove", [80, 250], [320, 250]);

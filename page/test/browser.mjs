@@ -5,8 +5,13 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--no-first-run",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
 ];
 
 export const pages = process.env.PAGES;
@@ -14,20 +19,29 @@ export const shots = process.env.SHOTS;
 
 export async function launch() {
   const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
-  if (!existsSync(executablePath)) throw new Error(`no Chromium at ${executablePath}: set CHROMIUM`);
+  if (!existsSync(executablePath))
+    throw new Error(`no Chromium at ${executablePath}: set CHROMIUM`);
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
 /** Opens a page from disk. Every error, console message and request goes into `trouble`. */
 export async function open(browser, name, { hash = "", before, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(10000);
   const trouble = [];
   page.on("console", (message) => trouble.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => trouble.push(`error: ${error.stack}`));
   page.on("request", (request) => {
-    if (!/^(file|blob|data):/.test(request.url()) || (request.url().startsWith("file:") && !request.isNavigationRequest())) trouble.push(`request: ${request.url()}`);
+    if (
+      !/^(file|blob|data):/.test(request.url()) ||
+      (request.url().startsWith("file:") && !request.isNavigationRequest())
+    )
+      trouble.push(`request: ${request.url()}`);
   });
   if (before) await page.addInitScript(before);
   await page.goto(pathToFileURL(join(pages, `${name}.html`)).href + hash);
@@ -40,22 +54,45 @@ export function state(page) {
   return page.evaluate(() => {
     const { active, panes } = window.retrograd.app;
     return {
-      time: active.time, end: active.subject.to, selected: active.selected, subject: active.subject.key, panes: panes.length,
-      open: [...active.scene.open], scale: active.camera.k, runs: active.scene.runs, milliseconds: active.scene.milliseconds,
-      items: active.scene.items.map(({ id, node, group, open, leaf, x, y, width, height }) => ({ id, node, group, open, leaf, x, y, width, height })),
+      time: active.time,
+      end: active.subject.to,
+      selected: active.selected,
+      subject: active.subject.key,
+      panes: panes.length,
+      open: [...active.scene.open],
+      scale: active.camera.k,
+      runs: active.scene.runs,
+      milliseconds: active.scene.milliseconds,
+      items: active.scene.items.map(({ id, node, group, open, leaf, x, y, width, height }) => ({
+        id,
+        node,
+        group,
+        open,
+        leaf,
+        x,
+        y,
+        width,
+        height,
+      })),
     };
   });
 }
 
 /** Where on the screen a box is. */
 export function centreOf(page, id, part = 0.5) {
-  return page.evaluate(([id, part]) => {
-    const { active } = window.retrograd.app;
-    const item = active.scene.byId.get(id);
-    const box = active.canvas.getBoundingClientRect();
-    const { x, y, k } = active.camera;
-    return [box.left + x + (item.x + (item.open ? 12 : item.width * part)) * k, box.top + y + (item.y + (item.open ? 15 : item.height / 2)) * k];
-  }, [id, part]);
+  return page.evaluate(
+    ([id, part]) => {
+      const { active } = window.retrograd.app;
+      const item = active.scene.byId.get(id);
+      const box = active.canvas.getBoundingClientRect();
+      const { x, y, k } = active.camera;
+      return [
+        box.left + x + (item.x + (item.open ? 12 : item.width * part)) * k,
+        box.top + y + (item.y + (item.open ? 15 : item.height / 2)) * k,
+      ];
+    },
+    [id, part],
+  );
 }
 
 export const settle = (page, milliseconds = 80) => page.waitForTimeout(milliseconds);
@@ -66,5 +103,12 @@ export async function shot(page, name) {
 
 /** The legend's numbers, by word. */
 export function legend(page) {
-  return page.evaluate(() => Object.fromEntries([...document.querySelectorAll(".pane .legend button[data-state]")].map((button) => [button.querySelector("span").textContent, Number(button.querySelector("b").textContent.replaceAll(",", ""))])));
+  return page.evaluate(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll(".pane .legend button[data-state]")].map((button) => [
+        button.querySelector("span").textContent,
+        Number(button.querySelector("b").textContent.replaceAll(",", "")),
+      ]),
+    ),
+  );
 }

@@ -26,12 +26,29 @@ test("a click selects a node and the panel tells its life", async () => {
   await page.mouse.click(...(await centreOf(page, "n4")));
   await settle(page);
   const panel = await page.textContent("#panel-details");
-  for (const words of ["TanhBackward0", "trunk = torch.tanh(x @ W + b)", "created here", "freed here: backward 1", "needed again here: backward 2", "4×16", "256 B", "result", "0.999", "trunk", "directly", "float32"]) {
+  for (const words of [
+    "TanhBackward0",
+    "trunk = torch.tanh(x @ W + b)",
+    "created here",
+    "freed here: backward 1",
+    "needed again here: backward 2",
+    "4×16",
+    "256 B",
+    "result",
+    "0.999",
+    "trunk",
+    "directly",
+    "float32",
+  ]) {
     assert.ok(panel.includes(words), `${words} in ${panel}`);
   }
   await page.mouse.click(...(await centreOf(page, "n3")));
   await settle(page);
-  assert.ok((await page.textContent("#panel-details")).includes("Nothing: its rule needs only the gradient"));
+  assert.ok(
+    (await page.textContent("#panel-details")).includes(
+      "Nothing: its rule needs only the gradient",
+    ),
+  );
   await page.click("[data-back]");
   assert.ok((await page.textContent("#panel-details")).includes("What went wrong"));
   clean(page);
@@ -41,13 +58,33 @@ test("a click selects a node and the panel tells its life", async () => {
 test("a program that was really recorded tells the same story", async () => {
   const page = await open(browser, "recorded");
   const panel = await page.textContent("#panel-details");
-  for (const words of ["RG101", "Trying to backward through the graph a second time", "1 created here: TanhBackward0, 4×16", "2 freed here: backward 1", "3 used again here: MulBackward0", "4 needed here: backward 2"]) assert.ok(panel.includes(words), `${words} in ${panel}`);
+  for (const words of [
+    "RG101",
+    "Trying to backward through the graph a second time",
+    "1 created here: TanhBackward0, 4×16",
+    "2 freed here: backward 1",
+    "3 used again here: MulBackward0",
+    "4 needed here: backward 2",
+  ])
+    assert.ok(panel.includes(words), `${words} in ${panel}`);
   const failed = await page.evaluate(() => window.retrograd.app.active.failedNow().node);
-  assert.equal(await page.evaluate((id) => window.retrograd.app.active.graph.node(id).name, failed), "TanhBackward0");
+  assert.equal(
+    await page.evaluate((id) => window.retrograd.app.active.graph.node(id).name, failed),
+    "TanhBackward0",
+  );
   clean(page);
   await page.done();
   const training = await open(browser, "training");
-  assert.deepEqual(await training.evaluate(() => window.retrograd.app.active.graph.recording.calls.map((call) => [call.of, call.place.line])), [["loss", 45], ["loss", 45], ["loss", 45]]);
+  assert.deepEqual(
+    await training.evaluate(() =>
+      window.retrograd.app.active.graph.recording.calls.map((call) => [call.of, call.place.line]),
+    ),
+    [
+      ["loss", 45],
+      ["loss", 45],
+      ["loss", 45],
+    ],
+  );
   assert.match(await training.textContent("#panel-details"), /history\S* holds [23] tensors/);
   await shot(training, "training");
   clean(training);
@@ -57,9 +94,21 @@ test("a program that was really recorded tells the same story", async () => {
 test("what is not visible is said", async () => {
   const page = await open(browser, "model");
   const last = await page.evaluate(() => window.retrograd.app.active.graph.operations.at(-1).id);
-  assert.ok((await page.textContent("#panel-details")).includes("not visible in PyTorch: what CopySlices saves"));
-  await page.evaluate((id) => { const { active } = window.retrograd.app; active.setTime(active.subject.to); return active.goTo(id); }, last);
-  assert.ok((await page.textContent("#panel-details")).includes("unknown: not visible in PyTorch: a hook holds it"));
+  assert.ok(
+    (await page.textContent("#panel-details")).includes(
+      "not visible in PyTorch: what CopySlices saves",
+    ),
+  );
+  await page.evaluate((id) => {
+    const { active } = window.retrograd.app;
+    active.setTime(active.subject.to);
+    return active.goTo(id);
+  }, last);
+  assert.ok(
+    (await page.textContent("#panel-details")).includes(
+      "unknown: not visible in PyTorch: a hook holds it",
+    ),
+  );
   await page.done();
 });
 
@@ -83,7 +132,10 @@ test("groups fold and unfold, by double click, by the triangle, all at once", as
   assert.ok(all.every((item) => item.group < 0 || item.open));
   await page.click("#fold");
   await settle(page, 200);
-  assert.deepEqual((await state(page)).items.map((item) => item.id).filter((id) => id[0] === "g").length, 4);
+  assert.deepEqual(
+    (await state(page)).items.map((item) => item.id).filter((id) => id[0] === "g").length,
+    4,
+  );
   clean(page);
   await page.done();
 });
@@ -91,11 +143,12 @@ test("groups fold and unfold, by double click, by the triangle, all at once", as
 test("the heading that was clicked stays where it is", async () => {
   const page = await open(browser, "model");
   const group = (await state(page)).items.find((item) => item.open).id;
-  const corner = () => page.evaluate((id) => {
-    const { scene, camera } = window.retrograd.app.active;
-    const item = scene.byId.get(id);
-    return [item.x * camera.k + camera.x, item.y * camera.k + camera.y];
-  }, group);
+  const corner = () =>
+    page.evaluate((id) => {
+      const { scene, camera } = window.retrograd.app.active;
+      const item = scene.byId.get(id);
+      return [item.x * camera.k + camera.x, item.y * camera.k + camera.y];
+    }, group);
   const before = await corner();
   await page.evaluate((id) => window.retrograd.app.active.toggle(Number(id.slice(1))), group);
   const after = await corner();
@@ -108,7 +161,10 @@ test("search finds operations, modules, lines and opens the way to them", async 
   await page.keyboard.press("/");
   await page.keyboard.type("softmax");
   await settle(page);
-  assert.match(await page.textContent("#hits"), /SoftmaxBackward0.*step 1 › model › blocks\.0 › attention/);
+  assert.match(
+    await page.textContent("#hits"),
+    /SoftmaxBackward0.*step 1 › model › blocks\.0 › attention/,
+  );
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await settle(page, 300);
@@ -116,9 +172,19 @@ test("search finds operations, modules, lines and opens the way to them", async 
   assert.match(selected, /^n\d+$/);
   assert.ok(opened.length >= 4);
   assert.ok((await page.textContent("#panel-details h2")).includes("SoftmaxBackward0"));
-  for (const [query, words] of [["blocks.2", "Block"], ["line 17", "0 results"], ["line 15", "NllLossBackward0"], ["8x32x192", "GeluBackward0"], ["self.embed", "EmbeddingBackward0"], ["probe.weight", "model.probe.weight"]]) {
+  for (const [query, words] of [
+    ["blocks.2", "Block"],
+    ["line 17", "0 results"],
+    ["line 15", "NllLossBackward0"],
+    ["8x32x192", "GeluBackward0"],
+    ["self.embed", "EmbeddingBackward0"],
+    ["probe.weight", "model.probe.weight"],
+  ]) {
     await page.fill("#find", query);
-    assert.ok((await page.textContent("#hits")).includes(words), `${query}: ${await page.textContent("#hits")}`);
+    assert.ok(
+      (await page.textContent("#hits")).includes(words),
+      `${query}: ${await page.textContent("#hits")}`,
+    );
   }
   clean(page);
   await page.done();
@@ -147,7 +213,9 @@ test("one slides along the time, and only states change", async () => {
 
 test("backward calls are events: one jumps between them and reads what they did", async () => {
   const page = await open(browser, "ten");
-  const calls = await page.evaluate(() => window.retrograd.app.active.graph.recording.calls.map(({ start, end }) => [start, end]));
+  const calls = await page.evaluate(() =>
+    window.retrograd.app.active.graph.recording.calls.map(({ start, end }) => [start, end]),
+  );
   const times = [(await state(page)).time];
   for (let i = 0; i < 8; i++) {
     await page.keyboard.press("[");
@@ -169,18 +237,40 @@ function recordedStates() {
     const counts = {};
     for (const node of graph.recording.nodes) {
       if (node.leaf) continue;
-      const word = time < node.born ? "not yet" : node.gone && time >= node.gone ? "collected" : node.freed && time >= node.freed ? (node.saved.length ? "freed" : "passed") : node.cut && time >= node.cut ? "detached" : node.kept && time >= node.kept ? "retained" : "created";
+      const word =
+        time < node.born
+          ? "not yet"
+          : node.gone && time >= node.gone
+            ? "collected"
+            : node.freed && time >= node.freed
+              ? node.saved.length
+                ? "freed"
+                : "passed"
+              : node.cut && time >= node.cut
+                ? "detached"
+                : node.kept && time >= node.kept
+                  ? "retained"
+                  : "created";
       counts[word] = (counts[word] ?? 0) + 1;
     }
     return counts;
   };
-  const shown = () => Object.fromEntries([...document.querySelectorAll(".legend button[data-state]")].map((b) => [b.querySelector("span").textContent, Number(b.querySelector("b").textContent.replaceAll(",", ""))]).filter(([, n]) => n));
+  const shown = () =>
+    Object.fromEntries(
+      [...document.querySelectorAll(".legend button[data-state]")]
+        .map((b) => [
+          b.querySelector("span").textContent,
+          Number(b.querySelector("b").textContent.replaceAll(",", "")),
+        ])
+        .filter(([, n]) => n),
+    );
   const wrong = [];
   for (const time of graph.moments()) {
     window.retrograd.app.active.setTime(time);
     const [a, b] = [words(time), shown()];
     const same = Object.keys({ ...a, ...b }).every((key) => a[key] === b[key]);
-    if (!same || Object.values(b).reduce((x, y) => x + y, 0) !== extent.operations.length) wrong.push([time, a, b]);
+    if (!same || Object.values(b).reduce((x, y) => x + y, 0) !== extent.operations.length)
+      wrong.push([time, a, b]);
   }
   return { wrong, moments: graph.moments().length };
 }
@@ -200,8 +290,17 @@ test("two losses side by side: what they share and what only one has", async () 
   await page.click("#compare");
   await settle(page, 200);
   assert.equal((await state(page)).panes, 2);
-  const subjects = await page.evaluate(() => window.retrograd.app.panes.map((pane) => [pane.subject.title, pane.extent.operations.length, [...pane.marked]]));
-  assert.deepEqual(subjects, [["backward 1 of loss_a", 5, [5, 6]], ["backward 2 of loss_b", 6, [7, 8, 9]]]);
+  const subjects = await page.evaluate(() =>
+    window.retrograd.app.panes.map((pane) => [
+      pane.subject.title,
+      pane.extent.operations.length,
+      [...pane.marked],
+    ]),
+  );
+  assert.deepEqual(subjects, [
+    ["backward 1 of loss_a", 5, [5, 6]],
+    ["backward 2 of loss_b", 6, [7, 8, 9]],
+  ]);
   const panel = await page.textContent("#panel-details");
   assert.ok(panel.includes("3 nodes are in both"), panel);
   await shot(page, "two-losses-compared");
@@ -216,9 +315,24 @@ test("two steps side by side: their times move together, differences are marked"
   const page = await open(browser, "model");
   await page.click("#compare");
   await settle(page, 200);
-  const read = () => page.evaluate(() => window.retrograd.app.panes.map(({ subject, time, marked }) => ({ title: subject.title, part: (time - subject.from) / (subject.to - subject.from), marked: marked.size })));
-  assert.deepEqual((await read()).map(({ title, marked }) => [title, marked]), [["step 3", 0], ["step 4", 11]]);
-  await page.evaluate(() => window.retrograd.app.panes[0].setTime(window.retrograd.app.panes[0].subject.from + 10));
+  const read = () =>
+    page.evaluate(() =>
+      window.retrograd.app.panes.map(({ subject, time, marked }) => ({
+        title: subject.title,
+        part: (time - subject.from) / (subject.to - subject.from),
+        marked: marked.size,
+      })),
+    );
+  assert.deepEqual(
+    (await read()).map(({ title, marked }) => [title, marked]),
+    [
+      ["step 3", 0],
+      ["step 4", 11],
+    ],
+  );
+  await page.evaluate(() =>
+    window.retrograd.app.panes[0].setTime(window.retrograd.app.panes[0].subject.from + 10),
+  );
   const [a, b] = await read();
   assert.ok(Math.abs(a.part - b.part) < 0.03, JSON.stringify([a, b]));
   await page.selectOption(".pane:nth-child(2) select", { label: "step 2" });
@@ -233,7 +347,10 @@ test("two recordings side by side, and tabs", async () => {
   const page = await open(browser, "several");
   await page.click("#compare");
   await settle(page, 200);
-  assert.deepEqual(await page.evaluate(() => window.retrograd.app.panes.map((pane) => pane.recording)), [0, 1]);
+  assert.deepEqual(
+    await page.evaluate(() => window.retrograd.app.panes.map((pane) => pane.recording)),
+    [0, 1],
+  );
   await page.click("#tabs button:nth-child(2)");
   await settle(page, 200);
   assert.equal(await page.textContent("#panel-details h2"), "model.py");
@@ -253,11 +370,22 @@ test("what one sees is in the address, and comes back from it", async () => {
   const hash = new URL(page.url()).hash;
   const again = await open(browser, "model", { hash });
   const now = await state(again);
-  assert.deepEqual([now.time, now.selected, now.open.sort(), now.items.length], [77, before.selected, before.open.sort(), before.items.length]);
+  assert.deepEqual(
+    [now.time, now.selected, now.open.sort(), now.items.length],
+    [77, before.selected, before.open.sort(), before.items.length],
+  );
   clean(again);
   await again.done();
   const two = await open(browser, "ten", { hash: "#a=0,c1,9,,&b=0,c2,12,," });
-  assert.deepEqual(await two.evaluate(() => window.retrograd.app.panes.map((pane) => [pane.subject.key, pane.time])), [["c1", 9], ["c2", 12]]);
+  assert.deepEqual(
+    await two.evaluate(() =>
+      window.retrograd.app.panes.map((pane) => [pane.subject.key, pane.time]),
+    ),
+    [
+      ["c1", 9],
+      ["c2", 12],
+    ],
+  );
   await two.done();
   const nonsense = await open(browser, "ten", { hash: "#a=0,zz,x,n999,5-1.q.70000&b=%" });
   assert.equal((await state(nonsense)).items.length, 10);
@@ -273,11 +401,18 @@ test("SVG: it parses, has the nodes and the title, and shows the state at its ti
     const { error, texts, title, size } = await page.evaluate(() => {
       const text = window.retrograd.svg();
       const file = new DOMParser().parseFromString(text, "image/svg+xml");
-      return { error: file.querySelector("parsererror")?.textContent ?? null, title: file.querySelector("title").textContent, texts: [...file.querySelectorAll("text")].map((t) => t.textContent), size: text.length };
+      return {
+        error: file.querySelector("parsererror")?.textContent ?? null,
+        title: file.querySelector("title").textContent,
+        texts: [...file.querySelectorAll("text")].map((t) => t.textContent),
+        size: text.length,
+      };
     });
     assert.equal(error, null);
     assert.match(title, /autograd graph at/);
-    if (name === "ten") for (const word of ["Tanh", "Exp", "W", "8×16", "freed by backward 1"]) assert.ok(texts.includes(word), word);
+    if (name === "ten")
+      for (const word of ["Tanh", "Exp", "W", "8×16", "freed by backward 1"])
+        assert.ok(texts.includes(word), word);
     console.log(`  SVG of ${name}: ${(size / 1024).toFixed(0)} KB`);
     await page.done();
   }
@@ -289,14 +424,31 @@ test("SVG: it parses, has the nodes and the title, and shows the state at its ti
 
 test("widths from 400 to 1920: nothing sticks out, all boxes of ten nodes are in sight", async () => {
   for (const width of [400, 600, 768, 1024, 1280, 1920]) {
-    const page = await open(browser, "ten", { viewport: { width, height: width < 700 ? 800 : 900 } });
-    const over = await page.evaluate(() => [document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("header, footer, aside, .bar")].map((e) => e.scrollWidth - e.clientWidth)]);
-    assert.deepEqual(over.filter((value) => value > 0), [], `width ${width}`);
+    const page = await open(browser, "ten", {
+      viewport: { width, height: width < 700 ? 800 : 900 },
+    });
+    const over = await page.evaluate(() => [
+      document.documentElement.scrollWidth - innerWidth,
+      ...[...document.querySelectorAll("header, footer, aside, .bar")].map(
+        (e) => e.scrollWidth - e.clientWidth,
+      ),
+    ]);
+    assert.deepEqual(
+      over.filter((value) => value > 0),
+      [],
+      `width ${width}`,
+    );
     const outside = await page.evaluate(() => {
       const { active } = window.retrograd.app;
       const [w, h] = active.size;
       const { x, y, k } = active.camera;
-      return active.scene.items.filter((i) => i.x * k + x < 0 || i.y * k + y < 0 || (i.x + i.width) * k + x > w || (i.y + i.height) * k + y > h).length;
+      return active.scene.items.filter(
+        (i) =>
+          i.x * k + x < 0 ||
+          i.y * k + y < 0 ||
+          (i.x + i.width) * k + x > w ||
+          (i.y + i.height) * k + y > h,
+      ).length;
     });
     assert.equal(outside, 0, `width ${width}`);
     await shot(page, `width-${width}`);
@@ -317,7 +469,10 @@ test("text of twice the size still fits", async () => {
   assert.ok((await page.locator(".stage").boundingBox()).height > 120);
   const last = await centreOf(page, "n9");
   const stage = await page.locator(".stage").boundingBox();
-  assert.ok(last[1] < stage.y + stage.height && last[0] < stage.x + stage.width, "the picture was fitted again");
+  assert.ok(
+    last[1] < stage.y + stage.height && last[0] < stage.x + stage.width,
+    "the picture was fitted again",
+  );
   await shot(page, "text-200");
   await page.done();
 });
@@ -328,12 +483,24 @@ test("a long graph without modules is divided into parts, and parameters stay ne
   assert.equal(time, end, "a look at a graph shows it as it is");
   assert.ok(items.length < 160 && items.some((item) => item.node >= 0), `${items.length} boxes`);
   assert.ok(runs <= 3);
-  const groups = await page.evaluate(() => window.retrograd.app.active.graph.recording.groups.map(({ name, kind, type }) => [name, kind, type]));
+  const groups = await page.evaluate(() =>
+    window.retrograd.app.active.graph.recording.groups.map(({ name, kind, type }) => [
+      name,
+      kind,
+      type,
+    ]),
+  );
   assert.deepEqual(groups[0], ["part 1", "part", "lines 2–4"]);
   const far = await page.evaluate(async () => {
     const { active } = window.retrograd.app;
     await active.openAll();
-    return { all: active.scene.items.filter((item) => !item.leaf && item.node >= 0).length, far: active.scene.edges.filter((edge) => edge.from.leaf && edge.from.node === 0 && edge.bounds[3] - edge.bounds[1] > 200).length, runs: active.scene.runs };
+    return {
+      all: active.scene.items.filter((item) => !item.leaf && item.node >= 0).length,
+      far: active.scene.edges.filter(
+        (edge) => edge.from.leaf && edge.from.node === 0 && edge.bounds[3] - edge.bounds[1] > 200,
+      ).length,
+      runs: active.scene.runs,
+    };
   });
   assert.equal(far.all, 3000);
   assert.equal(far.far, 0, "no edge of a parameter is long");
@@ -362,7 +529,12 @@ test("texts of a program are texts, whatever they say", async () => {
     find.dispatchEvent(new Event("input"));
     await app.toggleCompare();
     const svg = new DOMParser().parseFromString(window.retrograd.svg(), "image/svg+xml");
-    return { images: document.images.length, scripts: document.scripts.length, harmed: window.harmed, svg: svg.querySelector("parsererror, img, script") };
+    return {
+      images: document.images.length,
+      scripts: document.scripts.length,
+      harmed: window.harmed,
+      svg: svg.querySelector("parsererror, img, script"),
+    };
   });
   await settle(page, 300);
   assert.deepEqual(result, { images: 0, scripts: 2, harmed: undefined, svg: null });
@@ -381,17 +553,24 @@ test("inside a frame of a notebook it works the same", async () => {
       frame.onload = () => setTimeout(() => done(frame), 800);
       document.body.append(frame);
     });
-    return { app: fresh.contentWindow.retrograd !== undefined, boxes: fresh.contentWindow.retrograd?.app.active.scene.items.length };
+    return {
+      app: fresh.contentWindow.retrograd !== undefined,
+      boxes: fresh.contentWindow.retrograd?.app.active.scene.items.length,
+    };
   });
   assert.deepEqual(frame, { app: true, boxes: 10 });
-  assert.deepEqual(page.trouble.filter((line) => !line.includes("about:srcdoc")), []);
+  assert.deepEqual(
+    page.trouble.filter((line) => !line.includes("about:srcdoc")),
+    [],
+  );
   await page.done();
 });
 
 test("an empty recording says so", async () => {
   const page = await open(browser, "empty");
   assert.match(await page.textContent("#panel-details"), /No node was recorded/);
-  for (const key of ["ArrowDown", "]", "0", "Shift+O", "c", "c", "e"]) await page.keyboard.press(key);
+  for (const key of ["ArrowDown", "]", "0", "Shift+O", "c", "c", "e"])
+    await page.keyboard.press(key);
   await settle(page, 200);
   clean(page);
   await page.done();
@@ -406,7 +585,16 @@ test("boxes never overlap, however one folds", async () => {
     for (let round = 0; round < 12; round++) {
       for (let i = 0; i < 3; i++) await active.toggle(random(active.graph.recording.groups.length));
       const boxes = active.scene.items.filter((item) => !item.open);
-      for (const a of boxes) for (const b of boxes) if (a !== b && a.x + 0.5 < b.x + b.width && b.x + 0.5 < a.x + a.width && a.y + 0.5 < b.y + b.height && b.y + 0.5 < a.y + a.height) bad++;
+      for (const a of boxes)
+        for (const b of boxes)
+          if (
+            a !== b &&
+            a.x + 0.5 < b.x + b.width &&
+            b.x + 0.5 < a.x + a.width &&
+            a.y + 0.5 < b.y + b.height &&
+            b.y + 0.5 < a.y + a.height
+          )
+            bad++;
     }
     return bad;
   });
@@ -415,8 +603,22 @@ test("boxes never overlap, however one folds", async () => {
 });
 
 test("without a worker the page does the same", async () => {
-  const blocked = await open(browser, "model", { before: () => { window.Worker = function () { throw new Error("blocked"); }; } });
-  const failing = await open(browser, "model", { before: () => { window.Worker = class { postMessage() { setTimeout(() => this.onerror(new Event("error")), 0); } }; } });
+  const blocked = await open(browser, "model", {
+    before: () => {
+      window.Worker = function () {
+        throw new Error("blocked");
+      };
+    },
+  });
+  const failing = await open(browser, "model", {
+    before: () => {
+      window.Worker = class {
+        postMessage() {
+          setTimeout(() => this.onerror(new Event("error")), 0);
+        }
+      };
+    },
+  });
   const usual = await open(browser, "model");
   const want = (await state(usual)).items;
   assert.deepEqual((await state(blocked)).items, want);
@@ -429,10 +631,20 @@ test("5,000 nodes: opening, folding, sliding (figures are printed, not judged)",
   const page = await open(browser, "large");
   const figures = await page.evaluate(async () => {
     const { active } = window.retrograd.app;
-    const time = async (work) => { const start = performance.now(); await work(); return performance.now() - start; };
+    const time = async (work) => {
+      const start = performance.now();
+      await work();
+      return performance.now() - start;
+    };
     const scrub = async () => {
       const all = [];
-      for (let i = 0; i < 40; i++) all.push(await time(() => { active.setTime((i * active.subject.to) / 40); active.draw(); }));
+      for (let i = 0; i < 40; i++)
+        all.push(
+          await time(() => {
+            active.setTime((i * active.subject.to) / 40);
+            active.draw();
+          }),
+        );
       all.sort((a, b) => a - b);
       return `median ${all[20].toFixed(1)} ms, worst ${all[39].toFixed(1)} ms`;
     };
@@ -444,8 +656,12 @@ test("5,000 nodes: opening, folding, sliding (figures are printed, not judged)",
     out.open = await scrub();
     return out;
   });
-  console.log(`  ${figures.nodes} nodes: open a step ${figures.toggle}; open all ${figures.openAll} (${figures.boxes} boxes, dagre ran ${figures.runs} times)`);
-  console.log(`  sliding, folded: ${figures.folded}; all open: ${figures.open}; wanted: under 33 ms`);
+  console.log(
+    `  ${figures.nodes} nodes: open a step ${figures.toggle}; open all ${figures.openAll} (${figures.boxes} boxes, dagre ran ${figures.runs} times)`,
+  );
+  console.log(
+    `  sliding, folded: ${figures.folded}; all open: ${figures.open}; wanted: under 33 ms`,
+  );
   assert.ok(figures.nodes > 5000 && figures.boxes > 5000);
   assert.ok(figures.runs < 60, "equal groups share a layout");
   await settle(page);
