@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from retrograd.engine.elsewhere import Moved
 from retrograd.engine.node import Node
 from retrograd.engine.packing import SavedTensor
 from retrograd.tensor import Tensor, cell_of
@@ -66,6 +67,8 @@ def _forget_packed(value: SavedTensor, removed: set[Node]) -> None:
     if value._grad_fn is not None and value._grad_fn in removed:
         value._grad_fn = None
         value._requires_grad = False
+        if type(value._packed) is Moved:
+            value._packed.tensor = None  # which has its history still
 
 
 def _leads_to(tensor: Tensor, removed: set[Node]) -> bool:

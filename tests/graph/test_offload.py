@@ -445,6 +445,32 @@ def test_a_killed_program_leaves_its_folder_to_the_system(tmp_path: Path) -> Non
     assert done.returncode == -signal.SIGKILL and len(files(str(tmp_path))) == 2
 
 
+MEASURED = """
+    import retrograd as torch
+    from retrograd import graph
+    layers = [torch.nn.Linear(64, 64), torch.nn.GELU()] * 6
+    net = torch.nn.Sequential(*layers)
+    x = torch.randn(32768, 64)  # a value takes 8 MB, the graph saves about 12 of them
+    with {scope}:
+        loss = net(x).square().mean()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells it there")
+def test_a_fresh_process_takes_less_memory(folder: str) -> None:
+    """What the ledger says is what the system sees: pages of files do not count for the arrays."""
+    peaks = []
+    for scope in ("torch.enable_grad()", f'graph.budget("30MB", folder={folder!r})'):
+        text = textwrap.dedent(MEASURED.format(scope=scope))
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        peaks.append(int(done.stdout) / 1000)
+    assert peaks[0] - peaks[1] > 30  # MB; the graph of the first has about 100
+
+
 def test_arguments_that_it_does_not_take() -> None:
     with pytest.raises(ValueError, match=r'to must be "disk" or "host", not \'gpu\''):
         graph.offload(to="gpu")

@@ -234,6 +234,20 @@ def test_second_derivatives_are_those_of_the_window():
     assert second == 0.5**6 * 12 * 0.5**2
 
 
+def test_second_derivatives_where_values_wait_in_files():
+    """Somebody has the older states, with their history; the window must not find it there."""
+    w = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+    h, held = torch.ones(1, dtype=torch.float64), []
+    with graph.offload(over=0):
+        for _ in range(5):
+            h = graph.unchain(h * w * w, steps=2)
+            held.append(h)
+    (first,) = torch.autograd.grad(h.sum(), w, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), w)
+    assert first == 0.5**6 * 4 * 0.5**3
+    assert second == 0.5**6 * 12 * 0.5**2
+
+
 def test_a_named_state_is_an_end():
     w = torch.tensor(2.0, requires_grad=True)
     states = [torch.tensor(1.0)]
