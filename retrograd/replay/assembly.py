@@ -231,7 +231,7 @@ class MachineExecutor:
         self._machine = machine.Machine(
             self._buffers(program, spans), self._layouts(program), self.inputs, self.outputs, lines
         )
-        calls = any(line[0] > 1 for line in lines)
+        calls = any(line[0] == 2 for line in lines)
         self.run = self._run_quietly if calls else self._machine.run
 
     def _run_quietly(self, inputs: Sequence[Array]) -> list[Array]:

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.replay.program import Buffer, Instruction, Program, Slot
 from retrograd.replay.recording import flat
 
-_COPIES = ("xp.array", "array.copy", "clone")
+_COPIES = ("xp.array", "xp.copy_in_rows", "array.copy", "clone")
 
 
 def without_copies(program: Program) -> Program:

@@ -41,7 +41,7 @@ _SHORT = 2048  # elements: up to here chains take less than a call and its array
 _LARGE_PRODUCT = 1 << 16  # multiplications: worth a call of what chooses between BLAS and own loops
 _MOST_STEPS = 1000  # of a chain: more of them might need more registers than there are
 _IDENTITIES = {"array.copy", "expand", "xp.broadcast_to", "xp.asarray", "xp.array"}
-_IDENTITIES |= {"contiguous", "xp.ascontiguousarray"}
+_IDENTITIES |= {"contiguous", "xp.ascontiguousarray", "xp.copy_in_rows"}
 _FUNCTIONS = set(
     """
     where copyto copy_into iadd add_matching keep_where not_below_zero filled full full_like zeros
@@ -51,6 +51,7 @@ _FUNCTIONS = set(
 _SUMS = {"_sum_all", "sum", "xp.sum_all", "xp.sum", "array.sum", "xp.sum_to", "sum_to_size"}
 _SUMS |= {"_mean_all", "mean"}
 _EXTREMES = {"xp.max": 1, "array.max": 1, "amax": 1, "xp.min": 2, "array.min": 2, "amin": 2}
+_ROWS = {"softmax": 0, "log_softmax": 1, "_softmax_gradient": 2, "_log_softmax_gradient": 3}
 _PRODUCTS = {"mm", "bmm", "xp.matmul2d", "xp.matmul", "array.__matmul__", "mv", "addmm"}
 
 
@@ -88,7 +89,16 @@ class Fusing:
         """Whether the machine has instructions for it; then it is in a group."""
         if instruction.target is not None:
             self.filled.pop(instruction.target.buffer.index, None)
-        for way in (self._elementwise, self._sum, self._product, self._joined, self._reshaped):
+        for way in (
+            *(
+                self._elementwise,
+                self._sum,
+                self._product,
+                self._joined,
+                self._reshaped,
+                self._rows,
+            ),
+        ):
             try:
                 if way(instruction):
                     return True
@@ -234,6 +244,32 @@ class Fusing:
         chain = Chain(shape=slot.shape, number=REALS.index(slot.dtype), filled=self.filled)
         put(chain)
         self._join(chain, put)
+        return True
+
+    # ---- rows
+
+    def _rows(self, instruction: Instruction) -> bool:
+        """The softmax of short rows and its kin."""
+        if instruction.op not in _ROWS or instruction.target is not None or instruction.keywords:
+            return False
+        *given, dim = instruction.operands
+        slots = [s for s in (*given, instruction.results[0]) if isinstance(s, Slot)]
+        out = slots[-1]
+        if len(slots) != len(given) + 1 or dim not in (-1, len(out.shape) - 1):
+            return False
+        if out.dtype not in REALS or not 0 < math.prod(out.shape) <= _SHORT:
+            return False
+        if any(s.shape != out.shape or s.dtype != out.dtype or not is_dense(s) for s in slots):
+            return False
+        columns = out.shape[-1]
+        places = tuple([(s.buffer.index, s.offset) for s in (slots[0], slots[-2], out)])
+        group = Group(writes=[(region_of(out), None)])
+        group.reads += [(region_of(s), None) for s in slots[:-1]]
+        if group.conflicts(group.reads, []):
+            return False
+        rows = math.prod(out.shape) // columns
+        group.made = (3, (REALS.index(out.dtype), _ROWS[instruction.op], rows, columns, places))
+        self.groups.append(group)
         return True
 
     # ---- products

@@ -94,10 +94,19 @@ typedef struct {
     int biased;
 } Product;
 
+/* Functions of rows that lie one behind the other, of a gradient and a result where they are gradients. */
+enum { SOFTMAX, LOG_SOFTMAX, SOFTMAX_GRADIENT, LOG_SOFTMAX_GRADIENT, ROW_FUNCTIONS };
+
+typedef struct {
+    int function, buffer[3]; /* one operand or two, then the result */
+    ptrdiff_t offset[3], rows, columns;
+} Rows;
+
 typedef void (*RunPart)(const Chain *chain, char *const *bases, void *registers, double *totals, ptrdiff_t start,
                         ptrdiff_t stop);
 typedef void (*EndSums)(const Chain *chain, char *const *bases, const double *totals, ptrdiff_t parts);
 typedef void (*RunProduct)(const Product *product, char *const *bases);
+typedef void (*RunRows)(const Rows *rows, char *const *bases);
 
 /* One build; the loops come in pairs, of float and of double. */
 typedef struct {
@@ -105,6 +114,7 @@ typedef struct {
     RunPart part[2];
     EndSums end_sums[2];
     RunProduct small_product[2];
+    RunRows rows[2];
 } MachineLoops;
 
 extern const MachineLoops machine_portable;

@@ -64,4 +64,5 @@ const MachineLoops BUILD = {
     .part = {run_part_of_floats, run_part_of_doubles},
     .end_sums = {end_sums_of_floats, end_sums_of_doubles},
     .small_product = {small_product_of_floats, small_product_of_doubles},
+    .rows = {rows_of_floats, rows_of_doubles},
 };

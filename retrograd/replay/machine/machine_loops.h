@@ -658,4 +658,95 @@ NAMED(small_product)(const Product *p, char *const *bases)
     }
 }
 
+/* ---- rows ----------------------------------------------------------------------------------------------------- */
+
+/* Runs `body` for each vector of a row: `some` of its lanes are the row's. */
+#define FOR_VECTORS(columns, body)                                             \
+    for (ptrdiff_t at = 0; at < (columns); at += LANES) {                      \
+        const ptrdiff_t some = (columns) - at < LANES ? (columns) - at : LANES; \
+        body;                                                                  \
+    }
+
+INLINE V
+NAMED(take)(const REAL *from, ptrdiff_t some, REAL rest)
+{
+    return some == LANES ? NAMED(load)(from) : NAMED(load_some)(from, some, rest);
+}
+
+INLINE void
+NAMED(put)(REAL *to, V values, ptrdiff_t some)
+{
+    if (some == LANES) {
+        NAMED(store)(to, values);
+    }
+    else {
+        NAMED(store_some)(to, values, some);
+    }
+}
+
+/* The first lanes, the others 0. */
+INLINE V
+NAMED(some_of)(V values, ptrdiff_t some)
+{
+    REAL lanes[LANES];
+    NAMED(store)(lanes, values);
+    return NAMED(load_some)(lanes, some, 0);
+}
+
+INLINE void
+NAMED(softmax_row)(const REAL *x, REAL *out, ptrdiff_t columns, int logarithm)
+{
+    REAL largest = x[0];
+    for (ptrdiff_t at = 1; at < columns; at++) { /* a nan is larger than all */
+        largest = x[at] != x[at] || x[at] > largest ? x[at] : largest;
+    }
+    double total = 0;
+    FOR_VECTORS(columns, {
+        const V shifted = NAMED(take)(x + at, some, -INFINITY) - largest;
+        const V raised = NAMED(do_exp)(shifted);
+        total += NAMED(sum_lanes)(some == LANES ? raised : NAMED(some_of)(raised, some));
+        NAMED(put)(out + at, logarithm ? shifted : raised, some);
+    });
+    const REAL last = logarithm ? LIBM(log)((REAL)total) : (REAL)total;
+    FOR_VECTORS(columns, {
+        const V found = NAMED(take)(out + at, some, 0);
+        NAMED(put)(out + at, logarithm ? found - last : found / last, some);
+    });
+}
+
+INLINE void
+NAMED(softmax_gradient_row)(const REAL *g, const REAL *y, REAL *out, ptrdiff_t columns, int logarithm)
+{
+    double total = 0;
+    FOR_VECTORS(columns, {
+        const V gradient = NAMED(take)(g + at, some, 0);
+        total += NAMED(sum_lanes)(logarithm ? gradient : gradient * NAMED(take)(y + at, some, 0));
+    });
+    const REAL sum = (REAL)total;
+    FOR_VECTORS(columns, {
+        const V gradient = NAMED(take)(g + at, some, 0);
+        const V result = NAMED(take)(y + at, some, 0);
+        NAMED(put)(out + at, logarithm ? gradient - NAMED(do_exp)(result) * sum : gradient * result - result * sum, some);
+    });
+}
+
+static void
+NAMED(rows)(const Rows *work, char *const *bases)
+{
+    const REAL *first = (const REAL *)(bases[work->buffer[0]] + work->offset[0]);
+    const REAL *second = (const REAL *)(bases[work->buffer[1]] + work->offset[1]);
+    REAL *out = (REAL *)(bases[work->buffer[2]] + work->offset[2]);
+    for (ptrdiff_t row = 0; row < work->rows; row++) {
+        const ptrdiff_t skip = row * work->columns;
+        if (work->function == SOFTMAX || work->function == LOG_SOFTMAX) {
+            NAMED(softmax_row)(first + skip, out + skip, work->columns, work->function == LOG_SOFTMAX);
+        }
+        else {
+            NAMED(softmax_gradient_row)(first + skip, second + skip, out + skip, work->columns,
+                                        work->function == LOG_SOFTMAX_GRADIENT);
+        }
+    }
+}
+
+#undef FOR_VECTORS
 #undef FOR_STRETCHES

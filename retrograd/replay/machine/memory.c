@@ -30,6 +30,19 @@ view_array(Machine *self, View *view)
 
 /* ---- outputs ------------------------------------------------------------------------------------------------------ */
 
+#define SMALL_OUTPUT 4096 /* bytes: larger memory is given back between runs */
+
+/* Whether an array of an earlier run is nobody's any more, and as it was made. */
+static int
+is_free(const View *view, PyObject *kept)
+{
+    if (kept == NULL || Py_REFCNT(kept) != 1 || !PyArray_ISCARRAY(ARRAY(kept)) || PyArray_NDIM(ARRAY(kept)) != view->dims
+        || PyArray_DESCR(ARRAY(kept)) != view->dtype || PyArray_BASE(ARRAY(kept)) != NULL) {
+        return 0;
+    }
+    return PyArray_CompareLists(PyArray_DIMS(ARRAY(kept)), view->shape, view->dims);
+}
+
 /* New memory for a buffer: an array as the caller will get it, where one view covers all of it. */
 static int
 make_buffer(Machine *self, int at)
@@ -38,10 +51,13 @@ make_buffer(Machine *self, int at)
     PyObject *owner;
     if (buffer->whole >= 0) {
         View *view = self->view + buffer->whole;
-        owner = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims, view->shape,
+        owner = is_free(view, buffer->kept) ? Py_NewRef(buffer->kept) : PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(view->dtype), view->dims, view->shape,
                                      NULL, NULL, 0, NULL);
         if (owner != NULL) {
             Py_XSETREF(view->array, Py_NewRef(owner));
+        }
+        if (owner != NULL && owner != buffer->kept && buffer->size <= SMALL_OUTPUT) {
+            Py_XSETREF(buffer->kept, Py_NewRef(owner));
         }
     }
     else {

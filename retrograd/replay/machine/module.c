@@ -487,6 +487,44 @@ read_product(const Machine *self, PyObject *tuple, Instruction *made)
     return 1;
 }
 
+/* (number, function, rows, columns, ((buffer, offset), the second operand or the first again, the result)) */
+static int
+read_rows(const Machine *self, PyObject *tuple, Instruction *made)
+{
+    Rows *rows = &made->rows;
+    if (!PyArg_ParseTuple(tuple, "iinn((in)(in)(in))", &made->number, &rows->function, &rows->rows, &rows->columns,
+                          rows->buffer, rows->offset, rows->buffer + 1, rows->offset + 1, rows->buffer + 2,
+                          rows->offset + 2)) {
+        return 0;
+    }
+    if (made->number < 0 || made->number > 1 || rows->function < 0 || rows->function >= ROW_FUNCTIONS || rows->rows < 0
+        || rows->columns < 1) {
+        return fail("a function of rows has bad numbers");
+    }
+    const ptrdiff_t item = made->number ? sizeof(double) : sizeof(float), shape[2] = {rows->rows, rows->columns};
+    ptrdiff_t strides[2] = {0, item};
+    if (__builtin_mul_overflow(rows->columns, item, strides)) {
+        return fail("a function of rows has bad numbers");
+    }
+    for (int each = 0; each < 3; each++) {
+        if (!lies_inside(self, rows->buffer[each], rows->offset[each], 2, shape, strides, item)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* How many operations an instruction does that calls nothing. */
+static double
+work_of(const Instruction *made)
+{
+    const Product *p = &made->product;
+    return made->what == RUN_CHAIN     ? (double)made->chain.size * made->chain.steps
+           : made->what == RUN_PRODUCT ? (double)p->batch * (double)p->rows * (double)p->columns * (double)p->inner
+           : made->what == RUN_ROWS    ? (double)made->rows.rows * (double)made->rows.columns * 20
+                                       : 0;
+}
+
 /* ---- the machine -------------------------------------------------------------------------------------------------- */
 
 static int
@@ -519,28 +557,26 @@ read_instructions(Machine *self, PyObject *list)
         if (!PyArg_ParseTuple(item, "iO|O!", &made->what, &facts, &PyTuple_Type, &released)) {
             return 0;
         }
-        if (!PyTuple_Check(facts) || made->what < 0 || made->what > RUN_KERNEL) {
+        if (!PyTuple_Check(facts) || made->what < 0 || made->what > RUN_ROWS) {
             return fail("an instruction is of an unknown kind");
         }
         if (!(made->what == RUN_CHAIN     ? read_chain(self, facts, made)
               : made->what == RUN_PRODUCT ? read_product(self, facts, made)
+              : made->what == RUN_ROWS    ? read_rows(self, facts, made)
                                           : read_kernel(self, facts, &made->kernel))) {
             return 0;
         }
         if (released != NULL && !read_released(self, released, made)) {
             return 0;
         }
-        const ptrdiff_t bytes = (made->chain.uniform_steps * MOST_LANES + made->chain.registers * made->chain.block)
-                                * (made->number ? 8 : 4);
-        registers = bytes > registers ? bytes : registers;
-        const ptrdiff_t added = made->chain.totals * made->chain.parts;
-        totals = added > totals ? added : totals;
-        made->register_bytes = bytes;
-        made->is_long = made->what == RUN_CHAIN
-                            ? (double)made->chain.size * made->chain.steps >= LONG_WORK
-                            : (double)made->product.batch * (double)made->product.rows * (double)made->product.columns
-                                      * (double)made->product.inner
-                                  >= LONG_WORK;
+        made->is_long = work_of(made) >= LONG_WORK;
+        if (made->what == RUN_CHAIN) {
+            const Chain *chain = &made->chain;
+            made->register_bytes =
+                (chain->uniform_steps * MOST_LANES + chain->registers * chain->block) * (made->number ? 8 : 4);
+            registers = made->register_bytes > registers ? made->register_bytes : registers;
+            totals = chain->totals * chain->parts > totals ? chain->totals * chain->parts : totals;
+        }
     }
     self->registers = zeros(registers + ALIGNMENT, 1);
     self->totals = zeros(totals, sizeof(double));
@@ -553,11 +589,15 @@ machine_dealloc(Machine *self)
     PyObject_GC_UnTrack(self);
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
         Instruction *made = self->instruction + at;
-        PyMem_Free(made->chain.place);
-        PyMem_Free(made->chain.step);
-        PyMem_Free(made->chain.sum);
-        PyMem_Free(made->chain.constant);
-        free_kernel(&made->kernel);
+        if (made->what == RUN_CHAIN) {
+            PyMem_Free(made->chain.place);
+            PyMem_Free(made->chain.step);
+            PyMem_Free(made->chain.sum);
+            PyMem_Free(made->chain.constant);
+        }
+        else if (made->what == RUN_KERNEL) {
+            free_kernel(&made->kernel);
+        }
         PyMem_Free(made->released);
     }
     for (int at = 0; self->view != NULL && at < self->views; at++) {
@@ -566,6 +606,7 @@ machine_dealloc(Machine *self)
     }
     for (int at = 0; self->buffer != NULL && at < self->buffers; at++) {
         Py_XDECREF(self->buffer[at].owner);
+        Py_XDECREF(self->buffer[at].kept);
     }
     Py_XDECREF(self->arena);
     PyMem_Free(self->instruction);
@@ -586,7 +627,7 @@ static int
 machine_traverse(Machine *self, visitproc visit, void *arg)
 {
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
-        if (visit_kernel(&self->instruction[at].kernel, visit, arg)) {
+        if (self->instruction[at].what == RUN_KERNEL && visit_kernel(&self->instruction[at].kernel, visit, arg)) {
             return -1;
         }
     }
@@ -597,8 +638,10 @@ static int
 machine_clear(Machine *self)
 {
     for (int at = 0; self->instruction != NULL && at < self->instructions; at++) {
-        Py_CLEAR(self->instruction[at].kernel.function);
-        Py_CLEAR(self->instruction[at].kernel.fallback);
+        if (self->instruction[at].what == RUN_KERNEL) {
+            Py_CLEAR(self->instruction[at].kernel.function);
+            Py_CLEAR(self->instruction[at].kernel.fallback);
+        }
     }
     return 0;
 }
@@ -768,6 +811,9 @@ run_loops(const Machine *self, const Instruction *made)
     PyThreadState *released = made->is_long ? PyEval_SaveThread() : NULL;
     if (made->what == RUN_CHAIN) {
         run_chain(self, made);
+    }
+    else if (made->what == RUN_ROWS) {
+        loops->rows[made->number](&made->rows, self->base);
     }
     else if (made->small) {
         loops->small_product[made->number](&made->product, self->base);

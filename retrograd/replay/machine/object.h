@@ -26,6 +26,7 @@ typedef struct {
     ptrdiff_t size, place; /* of an arena's part: where it begins */
     PyObject *owner; /* of its memory: a constant always, an input, an output and what a call gave while it runs */
     int whole;       /* of an output: the view that covers all of it, or -1 */
+    PyObject *kept;  /* of a small output: what it was in the last run; it is again, if nobody else has it */
     int first;         /* of its views, or -1 */
     int leaves, there; /* of a call's: it is an output; an instruction that was read makes it, and none has let it go */
 } Buffer;
@@ -48,14 +49,17 @@ typedef struct {
     int *argument, *result; /* views, -1 for a constant or for what nobody wants */
 } Kernel;
 
-enum { RUN_CHAIN, RUN_PRODUCT, RUN_KERNEL };
+enum { RUN_CHAIN, RUN_PRODUCT, RUN_KERNEL, RUN_ROWS };
 
 typedef struct {
     int what, number, small, is_long;
     ptrdiff_t register_bytes; /* of a chain */
-    Chain chain;
-    Product product;
-    Kernel kernel;
+    union { /* by `what`: plans of thousands of instructions should stay in the caches */
+        Chain chain;
+        Product product;
+        Kernel kernel;
+        Rows rows;
+    };
     int *released, releases; /* buffers of calls that nobody needs any more */
 } Instruction;
 
