@@ -52,6 +52,13 @@ CASES: dict[str, Case] = {
     "image, depthwise and lower": ((2, 3, 2, 5), (3, 1, 5, 2), (1, 1), (2, 1), (1, 1), 3),
     "image, depthwise, not padded": ((3, 4, 12, 20), (4, 1, 3, 3), (1, 1), (0, 0), (1, 1), 4),
     "images, depthwise, that are cut": ((1, 2, 401, 701), (2, 1, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "image, windows two apart": ((2, 5, 9, 20), (5, 1, 3, 3), (2, 2), (1, 1), (1, 1), 5),
+    "image, windows two apart, 5": ((2, 3, 13, 71), (3, 1, 5, 5), (2, 2), (2, 2), (1, 1), 3),
+    "image, windows two apart, 7": ((1, 2, 8, 9), (2, 1, 7, 7), (2, 2), (3, 3), (1, 1), 2),
+    "image, windows two apart, wide": ((2, 3, 13, 37), (3, 1, 3, 4), (1, 2), (3, 4), (2, 3), 3),
+    "image, windows two apart, gaps": ((1, 4, 12, 36), (4, 1, 2, 1), (3, 2), (0, 0), (1, 1), 4),
+    "image, windows two apart, narrow": ((3, 3, 5, 1), (3, 1, 3, 3), (2, 2), (1, 1), (1, 1), 3),
+    "image, windows two apart, large": ((1, 2, 401, 301), (2, 1, 3, 3), (2, 2), (1, 1), (1, 1), 2),
     "line, depthwise": ((2, 4, 50), (4, 1, 5), (1,), (2,), (1,), 4),
     "image, most is padding": ((7, 20, 3, 2), (37, 20, 5, 5), (1, 1), (2, 2), (1, 1), 1),
     "image, padded and strided": ((3, 40, 9, 8), (17, 40, 5, 5), (2, 2), (2, 2), (1, 1), 1),
@@ -126,6 +133,26 @@ def test_convolution_and_its_gradients(build: str, name: str, dtype: Any) -> Non
     close(of_input, lambda g, w: back(CPU.xp, g, w, shape, *rest), g, w)
     slope = neutral.convolution_weight_gradient
     close(of_weight, lambda g, x: slope(CPU.xp, g, x, kernel, *rest), g, x)
+
+
+def test_elements_that_no_window_takes_do_not_matter(build: str) -> None:
+    """Beside the last window of a row, and nan where the gradient of the weight has no product."""
+    x = numbers((1, 2, 5, 36), np.float32)
+    x[..., 35] = np.inf
+    w, options = numbers((2, 1, 3, 3), np.float32, 1), ((2, 2), (0, 0), (1, 1))
+    forward = windows.convolution(x, w, None, *options, False, (0, 0), 2)
+    slope = windows.convolution_weight_gradient(forward, x, w.shape, *options, 2)
+    assert forward.shape[-1] == 17 and np.isfinite(forward).all() and np.isfinite(slope).all()
+
+
+def test_the_bias_of_windows_two_apart(build: str) -> None:
+    x, w = numbers((2, 3, 6, 5), np.float32), numbers((3, 1, 3, 3), np.float32, 1)
+    bias = numbers((3,), np.float32, 2)
+    for transposed in (False, True):
+        options = (2, 2), (1, 1), (1, 1), transposed, (0, 0), 3
+        plain = windows.convolution(x, w, None, *options)
+        with_bias = windows.convolution(x, w, bias, *options)
+        np.testing.assert_allclose(with_bias, plain + bias[:, None, None], rtol=1e-5, atol=1e-5)
 
 
 def test_the_bias_is_added(build: str) -> None:

@@ -21,4 +21,13 @@ int backward_axis(const Dimension *dimension, ptrdiff_t phase, Axis *axis);
 
 void free_axis(Axis *axis);
 
+#define MOST_STEPPED 7 /* rows and columns of a window */
+
+struct Stepped {
+    Dimension height, width; /* the stride of the width is 2 */
+    ptrdiff_t samples, channels;
+    const void *input, *weight, *bias, *gradient;
+    void *result;
+};
+
 #endif

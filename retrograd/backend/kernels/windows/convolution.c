@@ -125,9 +125,54 @@ correlate(const Shape *shape, const Correlation *work)
     return run_items(work, window_loops->plan_correlation[number], window_loops->correlate[number], NULL);
 }
 
+/* ---- planes by windows of their own, two columns apart ------------------------------------------------------------- */
+
+static int
+is_stepped(const Shape *shape)
+{
+    const Dimension *d = shape->dimensions;
+    return window_loops->stepped[shape->number] != NULL && shape->spatial == 2 && shape->groups > 1
+           && shape->channels == 1 && shape->outputs == 1 && d[2].stride == 2 && d[1].kernel <= MOST_STEPPED
+           && d[2].kernel <= MOST_STEPPED;
+}
+
+typedef struct {
+    Stepped work;
+    SteppedLoop loop;
+} SteppedShare;
+
+static void
+do_planes(void *context, npy_intp start, npy_intp stop)
+{
+    const SteppedShare *share = context;
+    share->loop(&share->work, start, stop);
+}
+
+/* `items` are the planes, or the channels of a weight; what is not given in `work` follows from the shape. */
+static int
+run_stepped(const Shape *shape, Stepped work, SteppedLoop loop, ptrdiff_t items)
+{
+    SteppedShare share = {work, loop};
+    const Dimension *h = &shape->dimensions[1], *w = &shape->dimensions[2];
+    share.work.height = *h;
+    share.work.width = *w;
+    share.work.samples = shape->samples;
+    share.work.channels = shape->groups;
+    const double planes = (double)shape->samples * (double)shape->groups;
+    const double each = planes / (double)items * (double)h->count * (double)w->count * (double)(h->kernel * w->kernel);
+    in_threads(window_pool, do_planes, &share, items, (npy_intp)(MANY_PRODUCTS / (each + 1)) + 1);
+    return 0;
+}
+
+/* ---- whole calls ----------------------------------------------------------------------------------------------- */
+
 static int
 run_forward(const Shape *shape, const void *input, const void *weight, const void *bias, void *result)
 {
+    if (is_stepped(shape)) {
+        return run_stepped(shape, (Stepped){.input = input, .weight = weight, .bias = bias, .result = result},
+                           window_loops->stepped[shape->number], shape->samples * shape->groups);
+    }
     Correlation work = planned(shape, weight);
     work.source = input;
     work.bias = bias;
@@ -146,6 +191,10 @@ run_forward(const Shape *shape, const void *input, const void *weight, const voi
 static int
 run_weight_gradient(const Shape *shape, const void *gradient, const void *input, void *result)
 {
+    if (is_stepped(shape)) {
+        return run_stepped(shape, (Stepped){.input = input, .gradient = gradient, .result = result},
+                           window_loops->stepped_weight[shape->number], shape->groups);
+    }
     Correlation work = planned(shape, result);
     work.source = input;
     work.result = (void *)gradient;
@@ -168,6 +217,10 @@ run_weight_gradient(const Shape *shape, const void *gradient, const void *input,
 static int
 run_input_gradient(const Shape *shape, const void *gradient, const void *weight, const void *bias, void *result)
 {
+    if (is_stepped(shape)) {
+        return run_stepped(shape, (Stepped){.gradient = gradient, .weight = weight, .bias = bias, .result = result},
+                           window_loops->stepped_back[shape->number], shape->samples * shape->groups);
+    }
     Correlation work = planned(shape, weight);
     const Dimension *d = shape->dimensions;
     work.source = gradient;

@@ -56,15 +56,54 @@ NAMED(load_apart)(const REAL *from, const ptrdiff_t step, ptrdiff_t count)
 }
 
 #if VECTOR_BYTES == 64
-/* The lanes from `first` to `stop` from memory, zeros before and after; nothing else is read. */
-INLINE V
-NAMED(load_between)(const REAL *from, ptrdiff_t first, ptrdiff_t stop)
+/* The lanes from `first` to `stop`, a bit for each. */
+INLINE uint32_t
+NAMED(lanes_between)(ptrdiff_t first, ptrdiff_t stop)
 {
     const ptrdiff_t before = LARGER(0, SMALLER(LANES, first)), end = LARGER(before, SMALLER(LANES, stop));
-    const uint32_t chosen = ((uint32_t)1 << end) - ((uint32_t)1 << before);
+    return ((uint32_t)1 << end) - ((uint32_t)1 << before);
+}
+
+/* Some lanes from memory, zeros in place of the others; nothing else is read. */
+INLINE V
+NAMED(load_lanes)(const REAL *from, uint32_t chosen)
+{
     return sizeof(REAL) == 4 ? (V)_mm512_maskz_loadu_ps((__mmask16)chosen, from)
                              : (V)_mm512_maskz_loadu_pd((__mmask8)chosen, from);
 }
+
+INLINE V
+NAMED(load_between)(const REAL *from, ptrdiff_t first, ptrdiff_t stop)
+{
+    return NAMED(load_lanes)(from, NAMED(lanes_between)(first, stop));
+}
+
+/* a[0], b[0], a[1], b[1] ... and the same of the upper halves. */
+#if !defined(__clang__) && __GNUC__ < 12
+INLINE V
+NAMED(pairs_from)(V a, V b, ptrdiff_t start)
+{
+    V found;
+    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+        found[lane] = lane % 2 ? b[start + lane / 2] : a[start + lane / 2];
+    }
+    return found;
+}
+
+#define PAIRS(name, start, ...) \
+    INLINE V name(V a, V b) { return NAMED(pairs_from)(a, b, start); }
+#else
+#define PAIRS(name, start, ...) \
+    INLINE V name(V a, V b) { return __builtin_shufflevector(a, b, __VA_ARGS__); }
+#endif
+#if VECTOR_BYTES / REAL_BYTES == 16
+PAIRS(NAMED(lower_pairs), 0, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+PAIRS(NAMED(upper_pairs), 8, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+PAIRS(NAMED(lower_pairs), 0, 0, 8, 1, 9, 2, 10, 3, 11)
+PAIRS(NAMED(upper_pairs), 4, 4, 12, 5, 13, 6, 14, 7, 15)
+#endif
+#undef PAIRS
 #endif
 
 /* ---- transposing ------------------------------------------------------------------------------------------------ */

@@ -89,12 +89,17 @@ typedef struct {
 
 typedef void (*PlanesLoop)(const Planes *work);
 
+/* Convolution of planes by windows of their own, two columns apart (axes.h); some planes, or some channels of a weight. */
+typedef struct Stepped Stepped;
+typedef void (*SteppedLoop)(const Stepped *work, ptrdiff_t first, ptrdiff_t stop);
+
 /* One build. The loops come in pairs: of float, of double. */
 typedef struct {
     const char *name;
     PlanMaker plan_correlation[2], plan_weight[2];
     CorrelationLoop correlate[2], correlate_weight[2];
     CorrelationEnd end_weight[2];
+    SteppedLoop stepped[2], stepped_back[2], stepped_weight[2]; /* NULL where there are none */
     PlanesLoop planes_norm[2], planes_norm_gradients[2];
     PoolingLoop max_pool[2], max_pool_gradient[2], avg_pool[2], avg_pool_gradient[2];
 } WindowLoops;

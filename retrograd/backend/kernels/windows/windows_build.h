@@ -1,6 +1,6 @@
 /* One build of all loops: a file sets the processor, defines BUILD as the name of its table and VECTOR_BYTES as the
  * width of its registers, and includes this. */
-#include "windows.h"
+#include "axes.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -24,6 +24,9 @@
 #include "tiles.h"
 #include "parts.h"
 #include "depthwise.h"
+#if VECTOR_BYTES == 64
+#include "stepped.h"
+#endif
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
@@ -49,6 +52,9 @@
 #include "tiles.h"
 #include "parts.h"
 #include "depthwise.h"
+#if VECTOR_BYTES == 64
+#include "stepped.h"
+#endif
 #include "correlation.h"
 #include "correlation_weight.h"
 #include "pooling.h"
@@ -63,6 +69,11 @@ const WindowLoops BUILD = {
     .correlate = PAIR(correlate),
     .correlate_weight = PAIR(correlate_weight),
     .end_weight = PAIR(end_weight),
+#if VECTOR_BYTES == 64
+    .stepped = PAIR(stepped),
+    .stepped_back = PAIR(stepped_back),
+    .stepped_weight = PAIR(stepped_weight),
+#endif
     .planes_norm = PAIR(planes_norm),
     .planes_norm_gradients = PAIR(planes_norm_gradients),
     .max_pool = PAIR(max_pool),
