@@ -53,7 +53,7 @@ class watch_growth:
     ...         losses.append(loss)
     ...         loss.backward()
     >>> g.growing.kind, g.growing.path, g.growing.nodes
-    ('collected', 'losses[18]', 19)
+    ('collected', 'losses[14]', 15)
     """
 
     def __init__(self, engine: str | None = None, *, warn: bool = True) -> None:
@@ -84,7 +84,7 @@ class watch_growth:
         while self._undo:
             self._undo.pop()()
         before = self.seen.growing
-        self._tell(self._growth.finish(user_frames()))
+        self._tell(self._growth.finish())
         if self._warn and before is None and self.seen.growing is not None and error is None:
             warn_of_growth(self.seen.growing)
 

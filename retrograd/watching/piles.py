@@ -30,8 +30,8 @@ SAMPLED = frozenset((*range(2, 9), 10, 12, *range(16, 65, 8), 96))
 EARLIEST = 64
 """Steps after which growth is told at once; before, at the end of what is watched."""
 
-FEWEST_STEPS = 12
-SETTLED = 6
+FEWEST_STEPS = 8
+SETTLED = 4
 """Steps before which a program may still fill what it keeps."""
 
 
@@ -96,6 +96,7 @@ class StepGrowth:
         self._heap = heap or Heap(reader.tensor)
         self._own_heap = heap is None
         self._count = 0
+        self._likely: Growing | None = None
         self._start = int(counter())  # older nodes are of something else
         self._marks = [self._start, self._start]  # where the last two steps began
 
@@ -106,17 +107,18 @@ class StepGrowth:
         if self.found is not None or not is_sampled(self._count):
             return None
         pile = self._look()
-        if self._count >= EARLIEST and self._is_rising():
-            self.found = self._describe(pile, frames)
+        certain = self._count >= EARLIEST and self._is_rising()
+        rises = self._count >= FEWEST_STEPS and self._rose_always()
+        # described now: when the steps are over, the variables may be gone
+        self._likely = self._describe(pile, frames) if certain or rises else None
+        if certain:
+            self.found = self._likely
         return self.found
 
-    def finish(self, frames: Iterable[FrameType]) -> Growing | None:
+    def finish(self) -> Growing | None:
         """The last step is over; what grows, if that was not told before."""
-        if self.found is None and self._count >= FEWEST_STEPS:
-            if self.looks[-1][0] != self._count:
-                self._look()
-            if self._rose_always():
-                self.found = self._describe(self._look(), frames)
+        if self.found is None:
+            self.found = self._likely
         if self._own_heap:
             self._heap.release()
         return self.found
@@ -124,7 +126,6 @@ class StepGrowth:
     def _look(self) -> Pile:
         live = [tensor for tensor in self._heap.objects() if tensor.grad_fn is not None]
         pile = Pile(self.reader, live, self._marks[0], self._start)
-        self.looks = [look for look in self.looks if look[0] != self._count]
         self.looks.append((self._count, len(pile.old)))
         return pile
 
