@@ -90,10 +90,15 @@ function savedTable(node: GraphNode, time: number): string {
   );
 }
 
-function whatCallDid(node: GraphNode, call: Call): string {
-  if (call.failure) return call.failure.node === node.id ? "failed here" : "failed further on";
-  if (node.freedBy === call.number)
+function whatCallDid(node: GraphNode, call: Call, time: number): string {
+  if (call.failure && time >= call.end) {
+    return call.failure.node === node.id ? "failed here" : "failed further on";
+  }
+  const reached = node.freedBy === call.number ? node.freed : call.retain ? node.kept : call.end;
+  if (reached > time) return "is on its way to it";
+  if (node.freedBy === call.number) {
     return hasValues(node) ? "freed its values" : "passed; it had nothing to free";
+  }
   return call.retain ? `kept it (${escape(call.how || "retain_graph=True")})` : "came through";
 }
 
@@ -103,7 +108,7 @@ function callsList(pane: Pane, node: GraphNode): string {
     .slice(-6)
     .map(
       (call) =>
-        `${timeLink(call.end, `${call.kind} ${call.number}`)} ${call.place ? `line ${call.place.line}, ` : ""}${whatCallDid(node, call)}`,
+        `${timeLink(call.end, `${call.kind} ${call.number}`)} ${call.place ? `line ${call.place.line}, ` : ""}${whatCallDid(node, call, pane.time)}`,
     );
   const more =
     calls.length > 6

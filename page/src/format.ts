@@ -4,10 +4,10 @@ export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   const [value, unit] =
     count < 1048576
-      ? [count / 1024, "KB"]
+      ? [count / 1024, "KiB"]
       : count < 1073741824
-        ? [count / 1048576, "MB"]
-        : [count / 1073741824, "GB"];
+        ? [count / 1048576, "MiB"]
+        : [count / 1073741824, "GiB"];
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }
 

@@ -49,6 +49,18 @@ test("a click selects a node and the panel tells its life", async () => {
       "Nothing: its rule needs only the gradient",
     ),
   );
+  const freed = await page.evaluate(() => {
+    const { active } = window.retrograd.app;
+    active.select("n4");
+    const { freed } = active.graph.node(4);
+    active.setTime(freed - 1);
+    return freed;
+  });
+  await settle(page);
+  assert.match(await page.textContent("#panel-details"), /backward 1 line 12, is on its way to it/);
+  await page.evaluate((time) => window.retrograd.app.active.setTime(time), freed);
+  await settle(page);
+  assert.match(await page.textContent("#panel-details"), /backward 1 line 12, freed its values/);
   await page.click("[data-back]");
   assert.ok((await page.textContent("#panel-details")).includes("What went wrong"));
   clean(page);
