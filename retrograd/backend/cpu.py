@@ -43,6 +43,14 @@ def _prod(
     return _multiply_reduce(a, axis, dtype, out, keepdims)
 
 
+def _argmax(a: Array, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.argmax(axis, keepdims=keepdims)
+
+
+def _argmin(a: Array, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.argmin(axis, keepdims=keepdims)
+
+
 def _strided(array: Array, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
     """`neutral.memory.strided`: ten times faster where NumPy takes the array as a buffer."""
     if array.flags.forc:
@@ -120,6 +128,8 @@ CPU = register(
         np,
         {name: getattr(kernels, name) for name in _COMPILED}
         | {
+            "argmax": _argmax,
+            "argmin": _argmin,
             "sum": sum,
             "max": max,
             "min": min,

@@ -126,6 +126,8 @@ PyObject *short_index_select(const Call *call);
 PyObject *short_embedding(const Call *call);
 PyObject *short_sum(const Call *call);
 PyObject *short_mean(const Call *call);
+PyObject *short_var(const Call *call);
+PyObject *short_std(const Call *call);
 PyObject *short_add(const Call *call);
 PyObject *short_sub(const Call *call);
 PyObject *short_rsub_number(const Call *call);
@@ -137,6 +139,9 @@ PyObject *short_neg(const Call *call);
 PyObject *short_softmax(const Call *call);
 PyObject *short_log_softmax(const Call *call);
 PyObject *short_logsumexp(const Call *call);
+PyObject *short_amax(const Call *call);
+PyObject *short_amin(const Call *call);
+PyObject *short_softplus(const Call *call);
 PyObject *short_gather(const Call *call);
 
 /* record.c: nodes, edges, cuts, views. References given are new, unless it says otherwise. */

@@ -5,6 +5,8 @@
 
 #include "../backend/kernels/tiny_loops.h"
 
+#include <math.h>
+
 #define SMALL_SUM 1024 /* elements: from here on Python adds in blocks */
 
 static PyObject *sum_all; /* a compiled kernel, None where there are none */
@@ -16,12 +18,12 @@ typedef struct {
 } Around;
 
 static int
-read_around(const Call *call, Around *around)
+read_around(const Call *call, PyObject *kept, Around *around)
 {
     PyObject *array = call->arrays[0];
     int overflow;
     if (sum_all == Py_None || !is_plain(array) || !PyArray_IS_C_CONTIGUOUS(ARRAY(array))
-        || !PyLong_CheckExact(call->values[1]) || !PyBool_Check(call->values[2]) || call->values[3] != Py_None) {
+        || !PyLong_CheckExact(call->values[1]) || !PyBool_Check(kept)) {
         return 0;
     }
     const int ndim = PyArray_NDIM(ARRAY(array));
@@ -37,8 +39,24 @@ read_around(const Call *call, Around *around)
     return around->before == 1 || around->after == 1;
 }
 
+/* The sums of `x`, which lies as the operand does. */
+static void
+add_up(const Call *call, const Around *around, const void *x, void *total)
+{
+    const int by_columns = around->after == 1;
+    const npy_intp rows = by_columns ? around->before : around->along;
+    const npy_intp columns = by_columns ? around->along : around->after;
+    if (call->dtype == objects.F32) {
+        (by_columns ? sum_columns_float32 : sum_rows_float32)(x, rows, columns, total);
+    }
+    else {
+        (by_columns ? sum_columns_float64 : sum_rows_float64)(x, rows, columns, total);
+    }
+}
+
+/* An array for one number of each part that is added up. */
 static PyObject *
-summed(const Call *call, const Around *around)
+new_sums(const Call *call, PyObject *kept, const Around *around)
 {
     PyArrayObject *array = ARRAY(call->arrays[0]);
     npy_intp shape[NPY_MAXDIMS];
@@ -47,26 +65,24 @@ summed(const Call *call, const Around *around)
         if (dim != around->dim) {
             shape[ndim++] = PyArray_DIM(array, dim);
         }
-        else if (call->values[2] == Py_True) {
+        else if (kept == Py_True) {
             shape[ndim++] = 1;
         }
     }
     PyArray_Descr *dtype = PyArray_DESCR(array);
     Py_INCREF(dtype); /* the call below takes this reference */
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
-    if (result == NULL) {
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+}
+
+static PyObject *
+summed(const Call *call, Around *around)
+{
+    if (call->values[3] != Py_None || !read_around(call, call->values[2], around)) {
         return NULL;
     }
-    const void *x = PyArray_DATA(array);
-    void *total = PyArray_DATA(ARRAY(result));
-    const int by_columns = around->after == 1;
-    const npy_intp rows = by_columns ? around->before : around->along;
-    const npy_intp columns = by_columns ? around->along : around->after;
-    if (dtype == objects.F32) {
-        (by_columns ? sum_columns_float32 : sum_rows_float32)(x, rows, columns, total);
-    }
-    else {
-        (by_columns ? sum_columns_float64 : sum_rows_float64)(x, rows, columns, total);
+    PyObject *result = new_sums(call, call->values[2], around);
+    if (result != NULL) {
+        add_up(call, around, PyArray_DATA(ARRAY(call->arrays[0])), PyArray_DATA(ARRAY(result)));
     }
     return result;
 }
@@ -76,7 +92,7 @@ PyObject *
 short_sum(const Call *call)
 {
     Around around;
-    return read_around(call, &around) ? summed(call, &around) : NULL;
+    return summed(call, &around);
 }
 
 /* mean(input, dim, keepdim, *, dtype) */
@@ -84,7 +100,7 @@ PyObject *
 short_mean(const Call *call)
 {
     Around around;
-    PyObject *result = read_around(call, &around) ? summed(call, &around) : NULL;
+    PyObject *result = summed(call, &around);
     if (result == NULL) {
         return NULL;
     }
@@ -102,6 +118,71 @@ short_mean(const Call *call)
         }
     }
     return result;
+}
+
+/* ---- variance ----------------------------------------------------------------------------------------------- */
+
+/* As `ops.reduction.statistics._variance`: the mean first, then the squared distances from it. */
+#define SPREAD(type, root)                                                                      \
+    static void spread_##type(const Call *call, const Around *around, double freedom, int rooted, npy_##type *out) \
+    {                                                                                           \
+        npy_##type squares[SMALL_SUM];                                                          \
+        const npy_##type *x = PyArray_DATA(ARRAY(call->arrays[0]));                             \
+        const npy_intp parts = around->before * around->after, size = parts * around->along;    \
+        add_up(call, around, x, out);                                                           \
+        for (npy_intp part = 0; part < parts; part++) {                                         \
+            out[part] /= (npy_##type)around->along;                                             \
+        }                                                                                       \
+        for (npy_intp i = 0; i < size; i++) {                                                   \
+            const npy_##type distance = x[i] - out[around->after == 1 ? i / around->along : i % around->after]; \
+            squares[i] = distance * distance;                                                   \
+        }                                                                                       \
+        add_up(call, around, squares, out);                                                     \
+        for (npy_intp part = 0; part < parts; part++) {                                         \
+            const npy_##type variance = out[part] / (npy_##type)freedom;                        \
+            out[part] = rooted ? root(variance) : variance;                                     \
+        }                                                                                       \
+    }
+
+SPREAD(float32, sqrtf)
+SPREAD(float64, sqrt)
+
+static PyObject *
+spread(const Call *call, int rooted)
+{
+    Around around;
+    double correction;
+    PyObject *kept = call->values[3];
+    if (!fits_dtype(call->values[2], call->dtype, &correction) || !read_around(call, kept, &around)
+        || (double)around.along - correction <= 0) {
+        return NULL;
+    }
+    PyObject *result = new_sums(call, kept, &around);
+    if (result == NULL) {
+        return NULL;
+    }
+    const double freedom = (double)around.along - correction;
+    if (call->dtype == objects.F32) {
+        spread_float32(call, &around, freedom, rooted, PyArray_DATA(ARRAY(result)));
+    }
+    else {
+        spread_float64(call, &around, freedom, rooted, PyArray_DATA(ARRAY(result)));
+    }
+    return result;
+}
+
+/* var(input, dim, correction, keepdim) */
+PyObject *
+short_var(const Call *call)
+{
+    return spread(call, 0);
+}
+
+/* std(input, dim, correction, keepdim) */
+PyObject *
+short_std(const Call *call)
+{
+    return spread(call, 1);
 }
 
 /* ---- losses of classes -------------------------------------------------------------------------------------- */

@@ -17,6 +17,12 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "logsumexp": lambda x: torch.logsumexp(x, -1),
     "logsumexp, kept": lambda x: torch.logsumexp(x, dim=-1, keepdim=True),
     "first dimension": lambda x: torch.softmax(x, 0),
+    "amax": lambda x: torch.amax(x, -1) if x.size(-1) else x,
+    "amin, kept": lambda x: torch.amin(x, x.dim() - 1, keepdim=True) if x.size(-1) else x,
+    "var": lambda x: torch.var(x, 0, correction=0.5) if x.numel() else x,
+    "std, kept": lambda x: torch.std(x, -1, keepdim=True, correction=0) if x.numel() else x,
+    "softplus": torch.nn.functional.softplus,
+    "softplus, other threshold": lambda x: torch.nn.functional.softplus(x, 2, 5.0),
 }
 SHAPES = [
     (1,),

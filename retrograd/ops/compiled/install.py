@@ -67,6 +67,7 @@ def library_objects() -> dict[str, Any]:
         "asarray": np.asarray,
         "exp": np.exp,
         "log": np.log,
+        "log1p": np.log1p,
         "Cut": state.Cut,
         "accumulate_run": accumulate.AccumulateGrad.run_raw,
         "accumulate_number": accumulate.AccumulateGrad.SEQUENCE,

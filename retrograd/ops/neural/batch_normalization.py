@@ -79,6 +79,9 @@ table_entry(
 compiled_first("_fixed_gradients", partial(compiled_norm_gradients, fixed=True))
 
 
+_check_floating = floating_only("batch_norm")
+
+
 def _batch_gradients(
     m: Table,
     g: Sequence[Tensor],
@@ -109,7 +112,7 @@ def _batch_gradients(
     outputs=4,
     nondifferentiable=(1, 2, 3),
     saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
-    check=floating_only("batch_norm"),
+    check=_check_floating,
     node_name="NativeBatchNormBackward0",
     aten="native_batch_norm",
     event="batch_norm",
@@ -160,9 +163,13 @@ compiled_first("_batch_norm", _compiled_batch_norm)
 def _update(running: Tensor, value: Array, momentum: float) -> None:
     """``running = (1 - momentum) * running + momentum * value``, which no version counts."""
     target = running._array
-    with quiet():
-        mixed = target.astype(value.dtype) * (1 - momentum) + value.reshape(-1) * momentum
-    target[...] = mixed
+    xp = xp_of(target)
+    share = xp.multiply(value.reshape(-1), momentum)
+    if target.dtype is value.dtype:
+        target[...] = xp.add(xp.multiply(target, 1 - momentum), share)
+        return
+    with quiet():  # casts say what they lose
+        target[...] = xp.add(xp.multiply(target.astype(value.dtype), 1 - momentum), share)
 
 
 def _update_batch(running: Tensor, value: Tensor, momentum: float) -> None:
@@ -217,7 +224,7 @@ def batch_norm_of(
     if not array.size:
         result = _empty_batch(input, weight, bias)
         return result
-    floating_only("batch_norm")(array)
+    _check_floating(array)
     check_parameters(array, weight, bias, running_mean, running_var)
     no_backward("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if TRANSFORMS.dual_levels and not training and TRANSFORMS.has_tangents([input]):
@@ -248,8 +255,9 @@ def batch_norm_of(
             _update_batch(running_mean, mean, momentum)
             _update_batch(running_var, variance * (count / max(count - 1, 1)), momentum)
             return result
+        unbiased = xp_of(array).multiply(variance._array, count / max(count - 1, 1))
         _update(running_mean, mean._array, momentum)
-        _update(running_var, variance._array * (count / max(count - 1, 1)), momentum)
+        _update(running_var, unbiased, momentum)
     return result
 
 

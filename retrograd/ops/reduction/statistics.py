@@ -184,15 +184,15 @@ def _spread_function(
         subject = name if name.endswith("_mean") else "std and var"
         raise RuntimeError(f"{subject} only support floating point and complex dtypes")
     shape = input._array.shape
-    axes = wrap_dims(dim, len(shape))
-    kept = math.prod(n for d, n in enumerate(shape) if d not in axes)
-    if kept and count_along(shape, dim) - correction <= 0:
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-            "reduction factor (input numel divided by output numel).",
-            UserWarning,
-            stacklevel=3,
-        )
+    if count_along(shape, dim) - correction <= 0:
+        axes = wrap_dims(dim, len(shape))
+        if math.prod(n for d, n in enumerate(shape) if d not in axes):
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                "the reduction factor (input numel divided by output numel).",
+                UserWarning,
+                stacklevel=3,
+            )
     function = getattr(RECORDED, name)
     if out is not None:
         return function(input, dim, correction, keepdim, out=out)
