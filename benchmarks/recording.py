@@ -4,7 +4,7 @@
 
 Prints, for each workload, the time of a plain step, the ratio of a recorded one to it and that of
 a second plain one as a control (medians over rounds), and what recording adds per node of the
-graph. A recording of its own is made in each round, so its start and its end are in the figures.
+graph. A recording of its own is made in each round; its first steps are not in the figures.
 Measured is processor time with one thread, so that what else runs on the machine does not count.
 """
 
@@ -20,15 +20,18 @@ from benchmarks.doctor import WORKLOADS, Step, run_steps
 from retrograd.graph import record
 from retrograd.watching.engines import choose_engine
 
-LEAST_SECONDS = 0.4  # of one measurement
+LEAST_SECONDS = 0.2  # of one measurement of plain steps
+MOST_STEPS = 200  # in one measurement
+BEFORE = 10  # recorded steps that are not measured: the first looks at variables take longest
 
 
 def recorded_steps(engine: str, step: Step, count: int) -> tuple[float, int]:
     """Seconds for steps that are recorded, and the nodes that were seen in each."""
     with record(engine) as recording:
+        run_steps(step, BEFORE)
         seconds = run_steps(step, count)
     assert recording.recorder is not None
-    return seconds, recording.recorder.lives.seen // count
+    return seconds, recording.recorder.lives.seen // (count + BEFORE)
 
 
 def measure(engine: str, make: Callable[[Any], Step], rounds: int) -> tuple[list[float], int]:
@@ -38,7 +41,8 @@ def measure(engine: str, make: Callable[[Any], Step], rounds: int) -> tuple[list
     torch.set_num_threads(1)
     step = make(torch)
     run_steps(step, 5)
-    count = max(3, round(LEAST_SECONDS / (run_steps(step, 5) / 5)))
+    once = run_steps(step, 5) / 5
+    count = min(max(3, round(LEAST_SECONDS / once)), MOST_STEPS)
     nodes = recorded_steps(engine, step, 10)[1]
     rows = []
     for _ in range(rounds):

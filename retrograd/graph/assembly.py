@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from retrograd.graph import schema
-from retrograd.graph.lives import Life, Memory, Position
+from retrograd.graph.lives import Cut, Life, Memory, Position
 from retrograd.graph.recorder import Look, RecordedCall, RecordedEvent, Recorder
 from retrograd.graph.steps import Steps
+from retrograd.watching.lines import Chains
 from retrograd.watching.modules import ModuleCall
 from retrograd.watching.places import Place
 
@@ -24,9 +25,10 @@ class Facts:
     calls: list[RecordedCall] = field(default_factory=list)
     events: list[RecordedEvent] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
-    cuts: list[tuple[int, int]] = field(default_factory=list)
+    cuts: list[tuple[Cut, int]] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
     notes: list[str] = field(default_factory=list)
+    chains: Chains = field(default_factory=Chains)
 
     @classmethod
     def of(cls, recorder: Recorder) -> Facts:
@@ -40,6 +42,7 @@ class Facts:
             lives.cuts,
             recorder.steps,
             [*recorder.unseen, *_left_out(recorder)],
+            recorder.tracer.chains,
         )
 
 
@@ -102,9 +105,9 @@ class _Assembly:
             recording.sweeps.append(schema.Sweep(self.ticks[look.position], held))
         recording.sweeps.sort(key=lambda sweep: sweep.time)
         recording.cuts = [
-            (self.index[cut], self.index[user])
+            (self.index[cut.index], self.index[user])
             for cut, user in facts.cuts
-            if cut in self.index and user in self.index
+            if cut.index in self.index and user in self.index
         ]
         recording.notes += facts.notes
         recording.end = len(self.ticks) + 1
@@ -125,7 +128,7 @@ class _Assembly:
                 for s, memory in life.saved
             ],
             group=group,
-            places=[self._place(place) for place in reversed(life.stack)],
+            places=[self._place(place) for place in self._lines(life)],
             label=life.label,
             leaf=life.leaf,
             kept=self._time(life.kept),
@@ -135,6 +138,12 @@ class _Assembly:
             gone=self._time(life.gone),
             unknown={"saved": life.unseen} if life.unseen else {},
         )
+
+    def _lines(self, life: Life) -> list[Place]:
+        """The lines that made a node, innermost first."""
+        if life.site is None:
+            return [] if life.place is None else [life.place]
+        return [place for _, place in self.facts.chains.stack(*life.site[:2])][::-1]
 
     def _storage(self, memory: Memory) -> int:
         found = self.memory.get(id(memory))
@@ -175,7 +184,7 @@ class _Assembly:
             time=self._time(event.position),
             kind=event.kind,
             label=event.label,
-            node=-1 if event.node is None else self.index.get(event.node, -1),
+            node=-1 if event.cut is None else self.index.get(event.cut.index, -1),
             place=None if event.place is None else self._place(event.place),
         )
 

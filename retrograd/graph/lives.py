@@ -17,10 +17,13 @@ from typing import Any, NamedTuple
 from retrograd.watching.lines import LEAF, LineLog
 from retrograd.watching.modules import ModuleCall, ModuleLog
 from retrograd.watching.places import Place
-from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of, plain
+from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of
 
 TAG = "retrograd.recording"  # under which a node's metadata has its tag
 MOST_NODES = 20_000  # that are kept in all; the steps between the first and the last go first
+
+
+Site = tuple[int, int, int]  # chain, line, activation
 
 
 class Position(NamedTuple):
@@ -55,7 +58,8 @@ class Life:
     leaf: bool = False
     label: str = ""
     saved: list[tuple[Saved, Memory]] = field(default_factory=list)
-    stack: list[Place] = field(default_factory=list)  # outermost first
+    site: Site | None = None  # in the line log
+    place: Place | None = None  # where the log knows nothing: what the node itself says
     call: ModuleCall | None = None
     kept: Position | None = None
     freed: Position | None = None
@@ -69,15 +73,51 @@ class Life:
         """Whether its saved values are still in memory."""
         return self.freed is None and self.gone is None
 
+    @property
+    def is_freed(self) -> bool:
+        """Whether it has saved something, and a call has released it."""
+        return self.freed is not None and (bool(self.saved) or not self.freed_by)
+
+
+@dataclass(eq=False, slots=True)
+class Cut:
+    """A node's result was detached; `index` is known once the node is written down."""
+
+    position: Position
+    index: int = -1
+
+
+class Clock:
+    """Which event comes next, and what has ended since somebody looked."""
+
+    __slots__ = ("counter", "ended", "slot")
+
+    def __init__(self, counter: Callable[[], int]) -> None:
+        self.counter = counter
+        self.slot = 0
+        self.ended: deque[tuple[int, Position]] = deque()
+
+    def end(self, index: int) -> None:
+        """A node or a leaf is no more. This may be called anywhere, so it only writes it down."""
+        self.ended.append((index, Position(self.slot, 0, self.counter() - 0.25)))
+
 
 class Tag:
-    """Lies in a node's metadata, and dies with it."""
+    """Lies in a node's metadata, and dies with it. Its index is -1 until it is written down."""
 
-    __slots__ = ("__weakref__", "index", "owner")
+    __slots__ = ("clock", "cut", "index", "tells")
 
-    def __init__(self, owner: object, index: int) -> None:
-        self.owner = owner
+    def __init__(
+        self, clock: Clock, index: int, tells: bool = True, cut: Cut | None = None
+    ) -> None:
+        self.clock = clock
         self.index = index
+        self.tells = tells  # not those of leaves: their nodes come and go
+        self.cut: Cut | None = None
+
+    def __del__(self) -> None:
+        if self.tells and self.index >= 0:
+            self.clock.end(self.index)
 
 
 @dataclass(eq=False, slots=True)
@@ -102,65 +142,79 @@ class Marks:
 
 
 class Lives:
-    """All nodes that were seen. `slot` is the number of the next event."""
+    """All nodes that were seen."""
 
     def __init__(
         self, reader: Reader, counter: Callable[[], int], modules: ModuleLog | None = None
     ) -> None:
         self.reader = reader
-        self.counter = counter
+        self.clock = Clock(counter)
         self.modules = modules
         self.known: dict[int, Life] = {}
-        self.slot = 0
         self.bytes = 0  # that the known nodes hold now, each memory once
         self.nodes = 0  # that are alive, leaves apart
         self.too_many = 0  # that were not written down, because of `MOST_NODES`
-        self.detached: dict[int, tuple[weakref.ref[Any], int]] = {}  # by memory: value, its node
-        self.cuts: list[tuple[int, int]] = []
+        self.detached: dict[int, tuple[weakref.ref[Any], Cut]] = {}  # by memory: the value
+        self.cuts: list[tuple[Cut, int]] = []  # and the node that uses the detached value
         self.inputs: dict[int, str] = {}  # names of values without history, by their memory
         self._count = 0
-        self._tags: dict[int, weakref.ref[Tag]] = {}
         self._leaves: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id of the tensor
         self._owners: dict[int, str] = {}  # names of leaves, by their memory
         self._memory: dict[int, Memory] = {}
         self._owned: dict[tuple[int, str], Memory] = {}
-        self._ended: deque[tuple[int, Position]] = deque()
+        self._kinds: dict[type, tuple[str, str]] = {}  # of PyTorch's nodes: name, what is unseen
 
     # ------------------------------------------------------------------------ finding nodes
 
     def index_of(self, node: Node) -> int | None:
         """The index of a node that was seen before."""
-        leaf = self.reader.leaf(node)
-        if leaf is not None:
-            entry = self._leaves.get(id(leaf))
-            return entry[1] if entry is not None and entry[0]() is leaf else None
         tag = node.metadata.get(TAG)
-        return tag.index if tag is not None and tag.owner is self else None
+        if tag is not None and tag.clock is self.clock:
+            return tag.index if tag.index >= 0 else None
+        if self.reader.number(node) < LEAF:
+            return None
+        # a leaf's node may come and go, as long as no graph leads to it
+        leaf = self.reader.leaf(node)
+        entry = self._leaves.get(id(leaf))
+        if leaf is None or entry is None or entry[0]() is not leaf:
+            return None
+        node.metadata[TAG] = Tag(self.clock, entry[1], tells=False)
+        return entry[1]
+
+    def life_of(self, node: Node) -> Life | None:
+        """What is written down of a node."""
+        index = self.index_of(node)
+        return None if index is None else self.known.get(index)
 
     def add(self, roots: Iterable[Node | None], log: LineLog, marks: Marks) -> list[Life]:
         """Write down the nodes behind roots that are not known yet; gives the new leaves."""
         self.settle()
-        fresh: dict[Node, int] = {}
-        waiting = [plain(root) for root in roots if root is not None]
+        fresh: dict[Node, list[Node]] = {}
+        waiting = [root for root in roots if root is not None]
         while waiting:
             node = waiting.pop()
             if node in fresh or self.index_of(node) is not None:
                 continue
-            fresh[node] = self.reader.number(node)
-            waiting += [following for following, _ in self.reader.edges(node)]
-        order = sorted(fresh, key=lambda node: fresh[node])  # leaves last
-        users: dict[int, int] = {}  # the first node that uses a leaf
-        for node in order:
-            for following, _ in self.reader.edges(node):
-                users.setdefault(id(following), fresh[node])
+            fresh[node] = edges = [following for following, _ in self.reader.edges(node)]
+            waiting += edges
+        if not fresh:
+            return []
+        number = self.reader.number
+        order = sorted(((number(node), place) for place, node in enumerate(fresh)))
+        nodes = list(fresh)
+        users: dict[Node, int] = {}  # the first node that uses a leaf
+        for age, place in order:
+            for following in fresh[nodes[place]]:
+                if following in fresh:
+                    users.setdefault(following, age)
         leaves = [
-            self._add_leaf(node, marks.birth(users.get(id(node), 0), self.slot))
-            for node in order
-            if fresh[node] >= LEAF
+            self._add_leaf(nodes[place], marks.birth(users.get(nodes[place], 0), self.clock.slot))
+            for age, place in order
+            if age >= LEAF
         ]
-        for node in order:
-            if fresh[node] < LEAF:
-                self._add(node, fresh[node], log, marks)
+        for age, place in order:
+            if age < LEAF:
+                self._add(nodes[place], fresh[nodes[place]], age, log, marks)
         return leaves
 
     def _add_leaf(self, node: Node, first_use: Position) -> Life:
@@ -173,8 +227,10 @@ class Lives:
         self._keep(life)
         if tensor is not None:
             life.shape = tuple(tensor.shape)
-            gone = _at_end(self, life.index)
-            self._leaves[id(tensor)] = weakref.ref(tensor, gone), life.index
+            clock, index = self.clock, life.index
+            reference = weakref.ref(tensor, lambda _: clock.end(index))
+            self._leaves[id(tensor)] = reference, index
+            node.metadata[TAG] = Tag(self.clock, life.index, tells=False)
             self._owners[memory_key(self.reader, tensor)] = "a leaf"
         return life
 
@@ -201,35 +257,61 @@ class Lives:
         else:
             self.known[life.index] = life
 
-    def _add(self, node: Node, number: int, log: LineLog, marks: Marks) -> None:
+    def _add(
+        self, node: Node, following: list[Node], number: int, log: LineLog, marks: Marks
+    ) -> None:
         reader = self.reader
         shape, dtype = reader.describe(node)
-        edges = [self.index_of(following) for following, _ in reader.edges(node)]
+        name, unseen = self._kind_of(node)
+        edges = [self.index_of(each) for each in following]
         life = Life(
             index=self._count,
-            name=reader.name(node),
+            name=name,
             number=number,
-            born=marks.birth(number, self.slot),
+            born=marks.birth(number, self.clock.slot),
             shape=shape,
             dtype=dtype or "",
             edges=[index for index in edges if index is not None],
-            stack=[place for _, place in log.stack_of(number)],
+            site=log.site_of(number),
             call=None if self.modules is None else self.modules.of(number),
-            unseen=reader.unseen(node) or "",
+            unseen=unseen,
         )
-        if not life.stack:
-            place = reader.place(node)
-            life.stack = [] if place is None else [place]
-        tag = Tag(self, life.index)
-        node.metadata[TAG] = tag
-        self._tags[life.index] = weakref.ref(tag, _at_end(self, life.index))
+        if life.site is None:
+            life.place = reader.place(node)
+        before = node.metadata.get(TAG)
+        if before is not None and before.clock is self.clock and before.cut is not None:
+            before.cut.index = life.index
+            life.cut = before.cut.position
+        node.metadata[TAG] = Tag(self.clock, life.index)
         self._keep(life)
         self.nodes += 1
-        if reader.state(node) == "freed":  # by a call before the recording began
-            life.freed = life.born._replace(after=1)
-            return
         for saved in reader.saved(node):
             life.saved.append((saved, self._memory_of(saved, life)))
+        if not life.saved and reader.state(node) == "freed":
+            life.freed = life.born._replace(after=1)  # by a call before the recording began
+
+    def _kind_of(self, node: Node) -> tuple[str, str]:
+        """Name and what cannot be seen, the same for all nodes of one of PyTorch's classes."""
+        if isinstance(self.reader, RetrogradReader):
+            return self.reader.name(node), self.reader.unseen(node) or ""
+        found = self._kinds.get(type(node))
+        if found is None:
+            found = self.reader.name(node), self.reader.unseen(node) or ""
+            self._kinds[type(node)] = found
+        return found
+
+    def cut(self, node: Node, position: Position) -> Cut:
+        """A node's result is detached; the node is written down when it is found."""
+        tag = node.metadata.get(TAG)
+        if tag is None or tag.clock is not self.clock:
+            tag = node.metadata[TAG] = Tag(self.clock, -1)
+        if tag.cut is None:
+            tag.cut = Cut(position, tag.index)
+            life = self.known.get(tag.index)
+            if life is not None:
+                life.cut = position
+        found: Cut = tag.cut
+        return found
 
     def _memory_of(self, saved: Saved, life: Life) -> Memory:
         """The memory of a saved value; an address is used again once nobody holds it."""
@@ -256,15 +338,11 @@ class Lives:
 
     # ----------------------------------------------------------------------- ends of lives
 
-    def ended(self, index: int, position: Position) -> None:
-        """A node or a leaf is no more; called wherever that happens, so it only writes it down."""
-        self._ended.append((index, position))
-
     def settle(self) -> None:
         """Take in the ends that were written down."""
-        while self._ended:
-            index, position = self._ended.popleft()
-            self._tags.pop(index, None)
+        ended = self.clock.ended
+        while ended:
+            index, position = ended.popleft()
             life = self.known.get(index)
             if life is None:
                 continue
@@ -302,22 +380,8 @@ class Lives:
     def stop(self) -> None:
         """Nothing ends any more."""
         self.settle()
-        self._tags.clear()
         self._leaves.clear()
         self.detached.clear()
-
-
-def _at_end(lives: Lives, index: int) -> Any:
-    """What a weak reference calls. It must not keep the recording alive, nor look at a graph."""
-    owner = weakref.ref(lives)
-    at = Position  # modules are emptied before the last objects go
-
-    def ended(_: object) -> None:
-        found = owner()
-        if found is not None:
-            found.ended(index, at(found.slot, 0, found.counter() - 0.25))
-
-    return ended
 
 
 def memory_key(reader: Reader, tensor: Any) -> int:

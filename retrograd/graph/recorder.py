@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
-from retrograd.graph.lives import MOST_NODES, Life, Lives, Marks, Position, memory_key
+from retrograd.graph.lives import MOST_NODES, Cut, Life, Lives, Marks, Position, memory_key
 from retrograd.graph.schema import EventKind
 from retrograd.graph.steps import KEPT, Sample, Steps
 from retrograd.watching.engines import Engine, Original, TorchEngine
@@ -28,7 +28,8 @@ from retrograd.watching.places import Place
 from retrograd.watching.reading import Node, Reader, RetrogradReader, TorchReader
 from retrograd.watching.variables import named_tensors
 
-ALWAYS = 8  # looks at the variables of the program that are taken whatever they cost
+ALWAYS = 8  # looks at the variables of the program that are always taken, unless they are slow
+SLOW = 0.3  # seconds for these
 SHARE = 0.05  # of the time that later ones may take
 MOST_NAMES = 100  # of variables at one look
 MOST_CUTS = 1_000
@@ -53,6 +54,14 @@ class RecordedCall:
     code: str = ""
 
 
+class Passed(NamedTuple):
+    """A node on the way of a backward call."""
+
+    node: Node
+    number: int
+    life: Life | None  # None: it was left out
+
+
 @dataclass(eq=False, slots=True)
 class RecordedEvent:
     """A detach, or an error that ended the program."""
@@ -61,7 +70,7 @@ class RecordedEvent:
     kind: EventKind
     label: str
     place: Place | None
-    node: int | None = None
+    cut: Cut | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -138,8 +147,10 @@ class Recorder:
         def detach(tensor: Any) -> Any:
             node = tensor.grad_fn if recorder.enabled else None
             result = original(tensor)
-            if node is not None and recorder._is_user(sys._getframe(1)):
-                recorder._safely(recorder._note_detach, node, result)
+            if node is not None:
+                frame = sys._getframe(1)
+                if recorder._is_user(frame):
+                    recorder._safely(recorder._note_detach, node, result, frame)
             return result
 
         detach.__name__, detach.__qualname__ = name, getattr(original, "__qualname__", name)
@@ -188,9 +199,9 @@ class Recorder:
 
     def _event(self) -> Position:
         """Something happens now."""
-        slot = self.lives.slot
+        slot = self.lives.clock.slot
         self._marks.add(self.engine.counter(), slot)
-        self.lives.slot += 1
+        self.lives.clock.slot += 1
         return Position(slot, 1, 0)
 
     def _stack(self) -> list[Place]:
@@ -206,23 +217,17 @@ class Recorder:
         if self.steps.after_optimizer(optimizer, self._event()):
             self._leave_out()
 
-    def _note_detach(self, node: Node, result: Any) -> None:
-        self._add([node])
-        index = self.lives.index_of(node)
-        if index is None:
-            return
+    def _note_detach(self, node: Node, result: Any, frame: FrameType) -> None:
         position = self._event()
-        life = self.lives.known.get(index)
-        if life is not None and life.cut is None:
-            life.cut = position
+        cut = self.lives.cut(node, position)
         if result.grad_fn is None:
-            key = memory_key(self.reader, result)
-            self.lives.detached[key] = weakref.ref(result), index
-            while len(self.lives.detached) > MOST_CUTS:
-                del self.lives.detached[next(iter(self.lives.detached))]
-        places = self._stack()
-        place = places[-1] if places else None
-        self.events.append(RecordedEvent(position, "detach", "", place, index))
+            detached = self.lives.detached
+            detached[memory_key(self.reader, result)] = weakref.ref(result), cut
+            while len(detached) > MOST_CUTS:
+                del detached[next(iter(detached))]
+        code = frame.f_code
+        place = Place(code.co_filename, frame.f_lineno, code.co_qualname)
+        self.events.append(RecordedEvent(position, "detach", "", place, cut))
 
     def note_error(self, message: str, place: Place | None) -> None:
         """An error has ended the program."""
@@ -263,7 +268,7 @@ class Recorder:
         create: bool,
         inputs: Sequence[Any],
         accumulates: bool,
-    ) -> tuple[RecordedCall, dict[Node, int], dict[Node, str]]:
+    ) -> tuple[RecordedCall, list[Passed], bool]:
         tensors: list[Any] = [t for t in outputs if isinstance(t, self.reader.tensor)]
         nodes = walk(tensor.grad_fn for tensor in tensors)
         names = self._before_events(tensors)
@@ -273,10 +278,14 @@ class Recorder:
             ends = {id(node.variable): node for node in nodes if hasattr(node, "variable")}
             targets = [t.grad_fn if t.grad_fn is not None else ends.get(id(t)) for t in inputs]
             passed = on_a_path_to(nodes, [target for target in targets if target is not None])
-        before = {node: self.reader.state(node) for node in passed}
+        order = sorted(
+            ((n, place) for place, n in enumerate(passed.values())), reverse=True
+        )  # as the engines take them
+        inside = list(passed)
+        walked = [Passed(inside[place], n, self.lives.life_of(inside[place])) for n, place in order]
         roots = [self.lives.index_of(t.grad_fn) for t in tensors if t.grad_fn is not None]
         self.steps.samples.append(
-            Sample(Position(self.lives.slot, 0, 0), self.lives.bytes, self.lives.nodes)
+            Sample(Position(self.lives.clock.slot, 0, 0), self.lives.bytes, self.lives.nodes)
         )
         self.count += 1
         call = RecordedCall(
@@ -290,7 +299,7 @@ class Recorder:
             places=self._stack(),
         )
         self.calls.append(call)
-        return call, passed, before
+        return call, walked, isinstance(retain, bool)
 
     def _before_events(self, tensors: list[Any]) -> dict[int, str]:
         """Whether a loop has turned, and what the variables of the program hold."""
@@ -299,7 +308,7 @@ class Recorder:
         if not self._depth and stack:
             edge = self.steps.before_call((stack[-1].chain, stack[-1].line), stack, log)
             if edge is not None:
-                start = self._marks.birth(edge.number, self.lives.slot)
+                start = self._marks.birth(edge.number, self.lives.clock.slot)
                 self.steps.begin(start._replace(number=edge.number - 0.75))
                 self._leave_out()
         return {} if self._depth else self._look(self._frames())
@@ -307,49 +316,43 @@ class Recorder:
     def _after(
         self,
         call: RecordedCall,
-        passed: dict[Node, int],
-        before: dict[Node, str],
+        walked: list[Passed],
+        plainly: bool,
         error: BaseException | None,
     ) -> None:
+        """What the call has done: by its arguments if it is plain, else as the nodes say."""
         stopped = -1
         if error is not None:
-            failed = self._failed_at(passed, before, error)
-            stopped = LEAF if failed is None else passed[failed]
-            call.failed_at = None if failed is None else self.lives.index_of(failed)
+            failed = self._failed_at(walked, error)
+            stopped = LEAF if failed is None else failed.number
+            if failed is not None:
+                call.failed_at = self.lives.index_of(failed.node)
             call.message = str(error).partition(" Saved intermediate")[0] or type(error).__name__
             call.code = str(getattr(error, "code", ""))
-        order = sorted(passed.items(), key=lambda pair: -pair[1])
-        pace = 1 if len(order) < 40 else 8
-        for place, (node, number) in enumerate(order):
-            state = self.reader.state(node)
-            went = number > stopped or (before[node], state) == ("held", "freed")
-            if went:
-                call.walked += 1
+        pace = 1 if len(walked) < 40 else 8
+        known = plainly and error is None
+        for place, (node, number, life) in enumerate(walked):
+            state = "" if known else self.reader.state(node)
+            if number <= stopped and not (state == "freed" and life is not None and life.holds):
+                continue
+            call.walked += 1
+            if life is not None:
                 position = Position(call.start.slot + 1, -1, place // pace)
-                self._passed(node, state, call, position)
+                if state == "freed" or (state != "held" and not call.retain):
+                    self.lives.free(life, position, call.number)
+                elif life.kept is None and life.freed is None:
+                    life.kept = position
         call.end = self._event()
         if error is not None and not self._depth:
             self._look(self._frames())
 
-    def _passed(self, node: Node, state: str, call: RecordedCall, position: Position) -> None:
-        index = self.lives.index_of(node)
-        life = None if index is None else self.lives.known.get(index)
-        if life is None:
-            return
-        if state == "freed" or (state != "held" and not call.retain):
-            self.lives.free(life, position, call.number)
-        elif life.kept is None and life.freed is None:
-            life.kept = position
-
-    def _failed_at(
-        self, passed: dict[Node, int], before: dict[Node, str], error: BaseException
-    ) -> Node | None:
+    def _failed_at(self, walked: list[Passed], error: BaseException) -> Passed | None:
         """The node at which a call failed, where that is certain: nodes run by their numbers."""
-        order = sorted(passed, key=lambda node: -passed[node])
         if TWICE in str(error):
-            return next((node for node in order if before[node] == "freed"), None)
+            freed = (each for each in walked if each.life is not None and each.life.is_freed)
+            return next(freed, None)
         if INPLACE in str(error):
-            return next((n for n in order if isinstance(state_of(n), Overwritten)), None)
+            return next((p for p in walked if isinstance(state_of(p.node), Overwritten)), None)
         return None
 
     # -------------------------------------------------------------------- what is looked at
@@ -375,7 +378,7 @@ class Recorder:
         self._looked += 1
         self.lives.inputs.clear()
         elapsed = time.perf_counter() - self._started
-        if self._looked > ALWAYS and self._spent > SHARE * elapsed:
+        if self._spent > (SHARE * elapsed if self._looked > ALWAYS else SLOW):
             return {}
         now = time.thread_time()
         found = self._names = named_tensors(scopes, self.reader.tensor)
@@ -388,7 +391,7 @@ class Recorder:
         self._add(tensor.grad_fn for tensor, _ in holding)
         self._names = {}  # it holds tensors
         held = [(name, self.lives.index_of(tensor.grad_fn)) for tensor, name in holding]
-        position = Position(self.lives.slot, 0, self.engine.counter() - 0.2)
+        position = Position(self.lives.clock.slot, 0, self.engine.counter() - 0.2)
         rows = [(name, index) for name, index in held if index is not None]
         self.looks.append(Look(position, rows[:MOST_NAMES]))
         self._spent += time.thread_time() - now
@@ -421,15 +424,15 @@ class Recorder:
             span = self.steps.victim(crowded)
             if span is None:
                 return
-            step_of = self.steps.of
+            start, end = self.steps.extent(span)
             inside = [
                 life
                 for life in self.lives.known.values()
-                if not life.leaf and step_of(life.born) is span
+                if start <= life.born < end and not life.leaf
             ]
-            self.calls = [call for call in self.calls if step_of(call.start) is not span]
-            self.events = [e for e in self.events if step_of(e.position) is not span]
-            self.looks = [look for look in self.looks if step_of(look.position) is not span]
+            self.calls = [c for c in self.calls if not start <= c.start < end]
+            self.events = [e for e in self.events if not start <= e.position < end]
+            self.looks = [look for look in self.looks if not start <= look.position < end]
             self.lives.forget(inside)
             self.steps.drop(span)
 

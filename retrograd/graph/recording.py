@@ -92,7 +92,11 @@ class record:
             tracer = make_tracer(engine.counter, is_user)
             self._own_tracer = True
         self.recorder = Recorder(engine, tracer, self._steps, wanted)
-        self.recorder.install()
+        try:
+            self.recorder.install()
+        except BaseException:
+            self.recorder.remove()
+            raise
         _stop_in_forked_children(self.recorder)
         if self._own_tracer:
             tracer.start(frame)
@@ -198,7 +202,7 @@ def _snapshot(reader: Reader, tensors: Iterable[Any], frame: FrameType) -> Facts
             edges=[index[id(following)] for following, _ in reader.edges(node)],
             leaf=number >= LEAF,
             label=names[id(leaf)][1] if id(leaf) in names else "",
-            stack=[] if place is None else [place],
+            place=place,
             unseen=reader.unseen(node) or "",
         )
         for saved in reader.saved(node):
@@ -217,7 +221,7 @@ def _snapshot(reader: Reader, tensors: Iterable[Any], frame: FrameType) -> Facts
     facts.notes.append("a look at the graph as it was, not a recording of its life")
     if reader.library == "torch":
         facts.notes.append("not visible in PyTorch: which call freed a node")
-        if any(not life.leaf and not life.stack for life in lives):
+        if any(not life.leaf and life.place is None for life in lives):
             facts.notes.append(
                 "not visible in PyTorch: lines of nodes that were made while nothing recorded them"
             )

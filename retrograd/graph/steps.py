@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from retrograd.graph.lives import Position
 from retrograd.watching.lines import BackEdge, LineLog, Step
 
+END = Position(1 << 62, 0, 0)
 KEPT = 20  # steps, where nothing else is asked for
 
 
@@ -53,6 +54,12 @@ class Steps:
         """The span that a position lies in."""
         place = bisect_right(self.spans, position, key=lambda span: span.start) - 1
         return self.spans[max(place, 0)]
+
+    def extent(self, span: StepSpan) -> tuple[Position, Position]:
+        """Where a span begins, and where the next one does."""
+        place = self.spans.index(span) + 1
+        end = self.spans[place].start if place < len(self.spans) else END
+        return span.start, end
 
     @property
     def peak(self) -> Sample | None:
