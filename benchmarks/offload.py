@@ -189,6 +189,7 @@ GROUPS["offload"] = (
         Way("retain_graph=True", kept_graph(no_scope, True)),
         Way('graph.offload(to="disk")', kept_graph(lambda t: t.graph.offload("disk"), True)),
         Way('retain_graph="recompute"', kept_graph(no_scope, "recompute")),
+        Way("graph.recompute()", kept_graph(lambda t: t.graph.recompute(), True)),
     ],
 )
 GROUPS["budget"] = (
@@ -273,7 +274,7 @@ def in_mb(count: int | None) -> str:
 
 def print_group(group: str, rounds: int) -> None:
     title, ways = GROUPS[group]
-    columns = f"{'peak':>10}{'kept':>10}{'resident':>10}{'processor':>11}{'wall':>9}"
+    columns = f"{'peak':>10}{'kept':>10}{'resident':>10}{'processor':>11}{'wall':>11}"
     print(f"{title}\n{'':<48}{columns}")
     sums = {}
     for number, way in enumerate(ways):
@@ -284,7 +285,7 @@ def print_group(group: str, rounds: int) -> None:
         print(
             f"{way.label:<48}{in_mb(facts['arrays'])}{in_mb(facts.get('kept'))}"
             f"{in_mb(facts['resident'])}"
-            f"{facts['processor'] * 1e3:>8.0f} ms{facts['wall'] * 1e3:>6.0f} ms",
+            f"{facts['processor'] * 1e3:>8.1f} ms{facts['wall'] * 1e3:>8.1f} ms",
             flush=True,
         )
     print()

@@ -54,8 +54,11 @@ def blocks(count: int) -> Any:
     return torch.nn.Sequential(*[kind(*given) for _ in range(count) for kind, given in kinds])
 
 
-@pytest.mark.parametrize("limit", ["10MB", "500kB", "200kB"])
-def test_a_network_stays_under_its_limit(limit: str, folder: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("10MB", set()), ("600kB", {"computed again"}), ("200kB", {"computed again", "moved"})],
+)
+def test_a_network_stays_under_its_limit(limit: str, expected: set[str], folder: str) -> None:
     net, x = blocks(5), torch.randn(256, 64)  # values of 64 kB, about fifteen of them
     found = []
     for budget in (False, True):
@@ -67,13 +70,12 @@ def test_a_network_stays_under_its_limit(limit: str, folder: str) -> None:
             assert chosen.peak <= chosen.limit + 2 * 65536 + 4096
         else:
             loss = net(x).square().mean()
-            plain = graph.ledger(loss).total
         for _ in range(2):
             loss.backward(retain_graph=True)
         found.append([p.grad.clone() for p in net.parameters()])
     assert same(*found)
     assert chosen.nbytes <= chosen.limit  # also after two walks
-    assert ways(chosen) == (set() if plain <= chosen.limit else {"computed again", "moved"})
+    assert ways(chosen) == expected
     del loss
 
 
