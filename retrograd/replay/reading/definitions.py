@@ -81,6 +81,10 @@ class Definition:
 
     def unread(self) -> tuple[str, int] | None:
         """Why the function cannot be read, and the line; None if it can."""
+        return self._unread
+
+    @cached_property
+    def _unread(self) -> tuple[str, int] | None:
         for node in ast.walk(self.node):
             if (reason := UNREAD.get(type(node))) is not None:
                 return reason, getattr(node, "lineno", self.node.lineno)
@@ -140,7 +144,7 @@ def definition_of(function: FunctionType) -> Definition | str:
         tree, codes = _file(code.co_filename, "".join(lines))
     except SyntaxError:
         return f"the text of {code.co_name} is not to be had"
-    found = _defined(tree, code)
+    found = _found(tree, code)
     if found is None or (code not in codes and not _rewritten(found)):
         if code.co_filename.startswith("<"):  # from 3.13 on, `<string>` is also the text of `-c`
             return f"the text of {code.co_name} is not to be had"
@@ -150,6 +154,17 @@ def definition_of(function: FunctionType) -> Definition | str:
 
 
 _definition = cache(Definition)
+
+
+_places: dict[int, tuple[CodeType, ast.Module, FunctionNode | None]] = {}
+
+
+def _found(tree: ast.Module, code: CodeType) -> FunctionNode | None:
+    """`_defined`, looked for once; by identity, as equal lambdas may stand in one line."""
+    known = _places.get(id(code))
+    if known is None or known[0] is not code or known[1] is not tree:
+        known = _places[id(code)] = (code, tree, _defined(tree, code))
+    return known[2]
 
 
 def _rewritten(node: FunctionNode) -> bool:
