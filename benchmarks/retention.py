@@ -5,8 +5,8 @@
 
 Two losses stand on one trunk. The first backward call keeps the graph in one of several ways, the
 second one walks it again. Each way runs in processes of its own: one counts arrays, as
-``python -m benchmarks --memory`` does, the others take the time. All give the same gradients,
-which is checked.
+``python -m benchmarks --memory`` does, the others take processor time, the least of a few. All
+give the same gradients, which is checked.
 """
 
 import argparse
@@ -56,18 +56,18 @@ def run(way: str, quick: bool, counted: bool) -> dict[str, Any]:
         parameter.grad = torch.zeros_like(parameter)
     torch.manual_seed(1)
     facts: dict[str, Any] = {}
-    begun = time.perf_counter()
+    begun = time.process_time()
     base = arrays.peak = arrays.live
 
     def note(name: str) -> None:
         nonlocal begun
         facts[name] = {
-            "seconds": time.perf_counter() - begun,
+            "seconds": time.process_time() - begun,
             "held": arrays.live - base,
             "peak": arrays.peak - base,
         }
         arrays.peak = arrays.live
-        begun = time.perf_counter()
+        begun = time.process_time()
 
     if way == "scope":
         with graph.recompute():

@@ -79,6 +79,7 @@ def owner_of(array: Any) -> Any:
 # -------------------------------------------------------------------------------- the survey
 
 
+VIEW_OF_LEAF = "it is a view of a leaf"  # whose memory is not the graph's
 _FROM = "it is made from a value that cannot be computed again: "
 
 
@@ -110,7 +111,7 @@ class Survey:
         for entry in self.entries:
             entry.reason = self.reason_of(entry.value)
             if entry.memory in given:
-                entry.reason = "it is a view of a leaf"
+                entry.reason = VIEW_OF_LEAF
 
     def _known_before(self) -> None:
         """Values that were let go before are the same values now."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from retrograd.diagnostics.render import display_path
 from retrograd.engine.recompute_scope import recomputing
-from retrograd.engine.recomputing import Entry, survey
+from retrograd.engine.recomputing import VIEW_OF_LEAF, Entry, survey
 from retrograd.engine.views import edge_of
 from retrograd.graph.wording import size
 from retrograd.lifecycle.site import CallSite
@@ -51,7 +51,7 @@ class Recomputable:
         self.rows: list[Row] = []
         memory: set[int] = set()
         for entry in entries:
-            if entry.memory not in memory:
+            if entry.memory not in memory and entry.reason != VIEW_OF_LEAF:
                 memory.add(entry.memory)
                 row = (entry.node.name(), _line(entry), entry.nbytes, entry.cost, entry.reason)
                 self.rows.append(Row(*row))
