@@ -28,6 +28,14 @@ def multinomial(
     _check(weights, count, replacement)
     if weights.size == 0 and weights.ndim == 2 and weights.shape[1]:
         return np.empty((0, count), np.int64)
+    if replacement and count > 1:
+        made = kernels.draw_again(generator, weights, count)
+    elif count == 1:
+        made = kernels.draw_indices(generator, weights)
+    else:
+        made = _few_at_once(generator, weights, count)
+    if made is not None:
+        return made
     rows = weights if weights.ndim == 2 else weights[None]
     if replacement and count > 1:
         indices = _with_replacement(generator, rows, count)
@@ -54,11 +62,23 @@ def _check(weights: Array, count: int, replacement: bool) -> None:
         raise RuntimeError("number of categories cannot exceed 2^24")
 
 
-def _without_replacement(generator: Generator, rows: Array, count: int) -> Array:
-    """The largest of weight / exponential number: the exponential race."""
-    made = kernels.draw_indices(generator, rows) if count == 1 else None
+def _few_at_once(generator: Generator, weights: Array, count: int) -> Array | None:
+    """The exponential race of weights that are compiled kernels' to draw from."""
+    scores = kernels.draw_scores(generator, weights)
+    return None if scores is None else _largest_of_each(scores, count)
+
+
+def _largest_of_each(scores: Array, count: int) -> Array:
+    made = kernels.largest_places(scores, count)
     if made is not None:
         return made
+    if scores.ndim == 1:
+        return largest_first(scores, count)
+    return np.stack([largest_first(row, count) for row in scores])
+
+
+def _without_replacement(generator: Generator, rows: Array, count: int) -> Array:
+    """The largest of weight / exponential number: the exponential race."""
     if not rows.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension "
@@ -73,14 +93,11 @@ def _without_replacement(generator: Generator, rows: Array, count: int) -> Array
         scores = rows / numbers
     if count == 1:
         return np.asarray(scores.argmax(axis=1)[:, None])
-    return np.stack([largest_first(row, count) for row in scores])
+    return _largest_of_each(scores, count)
 
 
 def _with_replacement(generator: Generator, rows: Array, count: int) -> Array:
     """The first entry of the cumulative weights that reaches a uniform number, row by row."""
-    made = kernels.draw_again(generator, rows, count)
-    if made is not None:
-        return made
     indices = np.empty((len(rows), count), np.int64)
     real: Any = np.float32 if rows.dtype in HALVES else rows.dtype
     with generator.lock, np.errstate(over="ignore", invalid="ignore"):

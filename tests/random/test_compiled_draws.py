@@ -21,7 +21,7 @@ from retrograd.random.generator import Generator
 
 pytestmark = pytest.mark.skipif(not kernels.AVAILABLE, reason="the compiled kernels are missing")
 
-NAMES = [name for name in kernels.__all__ if name.startswith("draw_")]
+NAMES = [name for name in kernels.__all__ if name.startswith("draw_")] + ["largest_places"]
 COUNTS = [0, 1, 2, 3, 7, 15, 16, 17, 31, 48, 100, 624, 1300, 5000]
 REALS = [np.dtype(np.float32), np.dtype(np.float64)]
 
@@ -93,7 +93,7 @@ def test_targets_are_filled_in_the_order_of_memory(
     both(lambda g: uniform.uniform_(g, np.empty((4, 6), dtype)[:, ::2]), monkeypatch)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (1, 17), (8, 4), (3, 700)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (1, 17), (8, 4), (3, 700), (40, 130)], ids=str)
 @pytest.mark.parametrize("dtype", REALS, ids=str)
 def test_indices(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(3).random(shape).astype(dtype)
@@ -102,6 +102,25 @@ def test_indices(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     both(lambda g: multinomial.multinomial(g, rows, 1, True), monkeypatch)
     both(lambda g: multinomial.multinomial(g, rows, 9, True), monkeypatch)
     both(lambda g: multinomial.multinomial(g, rows[0], 3, True), monkeypatch)
+    for count in range(2, min(shape[1] + 1, 70), 5):
+        both(lambda g, n=count: multinomial.multinomial(g, rows, n), monkeypatch, 600)
+        both(lambda g, n=count: multinomial.multinomial(g, rows[0], n), monkeypatch)
+        ties = np.where(rows > rows.max(axis=1, keepdims=True) / 2, rows, 0)
+        both(lambda g, n=count, w=ties: multinomial.multinomial(g, w, n), monkeypatch)
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_the_largest_places_leave_equals_to_python(dtype: Any) -> None:
+    row = np.array([3, 1, 2, 2, 5, 0], dtype)
+    assert kernels.largest_places(row, 2).tolist() == [4, 0]
+    assert kernels.largest_places(np.stack([row, -row]), 1).tolist() == [[4], [5]]
+    for count in (3, 4, 6, 0, 7):
+        assert kernels.largest_places(row, count) is None
+    assert kernels.largest_places(row[[0, 1, 2]], 3).tolist() == [0, 2, 1]
+    for odd in (np.nan, np.inf, -np.inf):
+        assert kernels.largest_places(np.array([1, odd, 2], dtype), 1) is None
+    assert kernels.largest_places(row[::2], 1) is None
+    assert kernels.largest_places(row.astype(int), 1) is None
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, -1.0])
@@ -109,6 +128,7 @@ def test_weights_that_are_none_draw_nothing_compiled(bad: float) -> None:
     generator = Generator().manual_seed(0)
     rows = np.array([[1.0, 2.0], [1.0, bad]])
     assert kernels.draw_indices(generator, rows) is None
+    assert kernels.draw_scores(generator, rows) is None
     assert kernels.draw_again(generator, np.zeros((1, 2)), 3) is None
     assert generator.get_state_array().tobytes() == (
         Generator().manual_seed(0).get_state_array().tobytes()

@@ -20,6 +20,8 @@ errors.
   the dtype of floats where None is wanted. None: Python should look at it more closely.
 - `extremes(x)`: the smallest and the largest element of a small array, as numbers.
 - `set_threads(count)`: in how many threads large arrays are worked on; the number that holds.
+- `largest_places(rows, count)`: the indices of the largest numbers of each row, the largest first;
+  None where equal ones would have to be told apart.
 - `Stream`: the base of generators, whose words the compiled draws read.
 - `draw_uniform(generator, shape, dtype)` and the other `draw_...`: random numbers as
   `retrograd.random` makes them, also into an array in place of `shape`; None, with nothing drawn,
@@ -74,12 +76,14 @@ try:
         draw_normal,
         draw_ones,
         draw_order,
+        draw_scores,
         draw_uniform,
         exp,
         extremes,
         filled,
         from_numbers,
         iadd,
+        largest_places,
         log,
         matmul2d,
         maximum,
@@ -115,12 +119,14 @@ except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer 
         draw_normal,
         draw_ones,
         draw_order,
+        draw_scores,
         draw_uniform,
         exp,
         extremes,
         filled,
         from_numbers,
         iadd,
+        largest_places,
         log,
         matmul2d,
         maximum,
@@ -173,12 +179,14 @@ __all__ = [
     "draw_normal",
     "draw_ones",
     "draw_order",
+    "draw_scores",
     "draw_uniform",
     "exp",
     "extremes",
     "filled",
     "from_numbers",
     "iadd",
+    "largest_places",
     "log",
     "matmul2d",
     "maximum",

@@ -612,16 +612,14 @@ tiny_draw_log_normal(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py
 
 /* Whether weights of a row can be drawn from: finite, none negative, not all zero. */
 #define FAIR_ROW(type)                                                          \
-    static int fair_##type(const npy_##type *weights, npy_intp length)          \
+    FOR_EACH_PROCESSOR static int fair_##type(const npy_##type *weights, npy_intp length) \
     {                                                                           \
-        int some = 0;                                                           \
+        int some = 0, wrong = 0;                                                \
         for (npy_intp i = 0; i < length; i++) {                                 \
-            if (!(weights[i] >= 0 && weights[i] < INFINITY)) {              \
-                return 0;                                                       \
-            }                                                                   \
+            wrong |= !(weights[i] >= 0) | !(weights[i] < (npy_##type)INFINITY); \
             some |= weights[i] > 0;                                             \
         }                                                                       \
-        return some;                                                            \
+        return some && !wrong;                                                  \
     }                                                                           \
     /* The index of the largest weight / exponential number, of the first nan if there is one. */ \
     static npy_intp race_##type(const npy_##type *weights, npy_intp length, const npy_uint32 *words) \
@@ -647,6 +645,12 @@ FAIR_ROW(float64)
 
 /* The first places at which the running sums of a row of weights, divided by the last, reach uniform numbers. */
 #define CHOOSE(type)                                                                                     \
+    FOR_EACH_PROCESSOR static void divide_##type(npy_##type *sums, npy_intp length, npy_##type total)    \
+    {                                                                                                    \
+        for (npy_intp i = 0; i < length; i++) {                                                          \
+            sums[i] /= total;                                                                            \
+        }                                                                                                \
+    }                                                                                      \
     static void choose_##type(const npy_##type *weights, npy_##type *sums, npy_intp length,              \
                               const npy_uint32 *words, npy_int64 *out, npy_intp count)                   \
     {                                                                                                    \
@@ -655,9 +659,7 @@ FAIR_ROW(float64)
         for (npy_intp i = 1; i < length; i++) {                                                          \
             sums[i] = total += weights[i];                                                               \
         }                                                                                                \
-        for (npy_intp i = 0; i < length; i++) {                                                          \
-            sums[i] /= total;                                                                            \
-        }                                                                                                \
+        divide_##type(sums, length, total);                                                              \
         sums[length - 1] = 1;                                                                            \
         for (npy_intp i = 0; i < count; i++) {                                                           \
             const npy_float64 wanted = uniform64(words + 2 * i);                                         \
@@ -678,18 +680,26 @@ FAIR_ROW(float64)
 CHOOSE(float32)
 CHOOSE(float64)
 
+/* A row of an array of one or two dimensions that lies row by row. */
+static void *
+row_of(PyObject *rows, npy_intp row)
+{
+    const npy_intp length = PyArray_DIM(ARRAY(rows), PyArray_NDIM(ARRAY(rows)) - 1);
+    return PyArray_BYTES(ARRAY(rows)) + row * length * PyArray_ITEMSIZE(ARRAY(rows));
+}
+
 /* Whether an array has rows of weights that can be drawn from; then what kind they are of, and else NOT_PLAIN. */
 static Kind
-fair_rows(PyObject *rows)
+fair_rows(PyObject *rows, npy_intp largest_size)
 {
-    const Kind kind = plain_kind(rows, LARGEST_SIZE);
-    if (kind == NOT_PLAIN || PyArray_NDIM(ARRAY(rows)) != 2 || !PyArray_IS_C_CONTIGUOUS(ARRAY(rows))
-        || PyArray_SIZE(ARRAY(rows)) == 0) {
+    const Kind kind = plain_kind(rows, largest_size);
+    const int ndim = kind == NOT_PLAIN ? 0 : PyArray_NDIM(ARRAY(rows));
+    if ((ndim != 1 && ndim != 2) || !PyArray_IS_C_CONTIGUOUS(ARRAY(rows)) || PyArray_SIZE(ARRAY(rows)) == 0) {
         return NOT_PLAIN;
     }
-    const npy_intp length = PyArray_DIM(ARRAY(rows), 1);
-    for (npy_intp row = 0; row < PyArray_DIM(ARRAY(rows), 0); row++) {
-        const void *weights = PyArray_GETPTR2(ARRAY(rows), row, 0);
+    const npy_intp length = PyArray_DIM(ARRAY(rows), ndim - 1), count = ndim == 1 ? 1 : PyArray_DIM(ARRAY(rows), 0);
+    for (npy_intp row = 0; row < count; row++) {
+        const void *weights = row_of(rows, row);
         if (!(kind == FLOAT32 ? fair_float32(weights, length) : fair_float64(weights, length))) {
             return NOT_PLAIN;
         }
@@ -716,13 +726,15 @@ choose(const void *weights, Kind kind, npy_intp length, const npy_uint32 *words,
 static PyObject *
 chosen(PyObject *generator, PyObject *rows, npy_intp count)
 {
-    const Kind kind = fair_rows(rows);
-    if (kind == NOT_PLAIN) {
+    const Kind kind = fair_rows(rows, count == 0 ? LARGEST_SIZE : NPY_MAX_INT32);
+    if (kind == NOT_PLAIN || PyArray_DIM(ARRAY(rows), PyArray_NDIM(ARRAY(rows)) - 1) > LARGEST_SIZE) {
         Py_RETURN_NONE;
     }
-    const npy_intp length = PyArray_DIM(ARRAY(rows), 1), shape[2] = {PyArray_DIM(ARRAY(rows), 0), count ? count : 1};
+    const int ndim = PyArray_NDIM(ARRAY(rows));
+    const npy_intp length = PyArray_DIM(ARRAY(rows), ndim - 1);
+    const npy_intp shape[2] = {ndim == 1 ? 1 : PyArray_DIM(ARRAY(rows), 0), count ? count : 1};
     const npy_intp each = 2 * (count ? count : length); /* words for a row */
-    PyObject *made = PyArray_SimpleNew(2, shape, NPY_INT64);
+    PyObject *made = PyArray_SimpleNew(ndim, shape + 2 - ndim, NPY_INT64);
     Stream *held = made == NULL ? NULL : lock(generator);
     if (held == NULL) {
         Py_XDECREF(made);
@@ -732,12 +744,117 @@ chosen(PyObject *generator, PyObject *rows, npy_intp count)
     if (take_words(held, shape[0] * each, &taken) == 0) {
         npy_int64 *out = PyArray_DATA(ARRAY(made));
         for (npy_intp row = 0; row < shape[0]; row++) {
-            const void *weights = PyArray_GETPTR2(ARRAY(rows), row, 0);
-            choose(weights, kind, length, taken.words + row * each, out + row * shape[1], count);
+            choose(row_of(rows, row), kind, length, taken.words + row * each, out + row * shape[1], count);
         }
         Py_DECREF(taken.owner);
     }
     return unlock(held, made);
+}
+
+/* draw_scores(generator, rows): weight / exponential number for each, of which the largest are drawn. */
+PyObject *
+tiny_draw_scores(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    if (wrong_count("draw_scores", given, 2, 2)) {
+        return NULL;
+    }
+    const Kind kind = fair_rows(arguments[1], LARGEST_SIZE);
+    if (kind == NOT_PLAIN) {
+        Py_RETURN_NONE;
+    }
+    PyArrayObject *rows = ARRAY(arguments[1]);
+    const npy_intp count = PyArray_SIZE(rows);
+    PyObject *made = new_array(PyArray_NDIM(rows), PyArray_DIMS(rows), kind, 0);
+    Stream *held = made == NULL ? NULL : lock(arguments[0]);
+    if (held == NULL) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    Words taken;
+    if (take_words(held, 2 * count, &taken) == 0) {
+        make_exponentials(taken.words, count, kind, PyArray_DATA(ARRAY(made)), (Line){0, -1.0, 0});
+        for (npy_intp i = 0; i < count; i++) {
+            if (kind == FLOAT32) {
+                npy_float32 *score = (npy_float32 *)PyArray_DATA(ARRAY(made)) + i;
+                *score = ((const npy_float32 *)PyArray_DATA(rows))[i] / *score;
+            }
+            else {
+                npy_float64 *score = (npy_float64 *)PyArray_DATA(ARRAY(made)) + i;
+                *score = ((const npy_float64 *)PyArray_DATA(rows))[i] / *score;
+            }
+        }
+        Py_DECREF(taken.owner);
+    }
+    return unlock(held, made);
+}
+
+#define MOST_PLACES 64
+
+/* The places of the `count` largest numbers of a row, the largest first. 0 where one is not finite, or equal ones would
+ * have to be told apart. */
+#define LARGEST(type)                                                                                       \
+    static int largest_##type(const npy_##type *row, npy_intp length, npy_int64 *places, npy_intp count)    \
+    {                                                                                                       \
+        npy_##type best[MOST_PLACES + 1];                                                                   \
+        npy_int64 at[MOST_PLACES + 1];                                                                      \
+        npy_intp found = 0;                                                                                 \
+        const npy_intp most = count < length ? count + 1 : count; /* one more: it may equal the last */     \
+        for (npy_intp i = 0; i < length; i++) {                                                             \
+            if (!(fabs((npy_float64)row[i]) < INFINITY)) {                                                  \
+                return 0;                                                                                   \
+            }                                                                                               \
+            if (found == most && row[i] <= best[most - 1]) {                                                \
+                continue;                                                                                   \
+            }                                                                                               \
+            npy_intp place = found < most ? found++ : most - 1;                                             \
+            for (; place > 0 && best[place - 1] < row[i]; place--) {                                        \
+                best[place] = best[place - 1];                                                              \
+                at[place] = at[place - 1];                                                                  \
+            }                                                                                               \
+            best[place] = row[i];                                                                           \
+            at[place] = i;                                                                                  \
+        }                                                                                                   \
+        for (npy_intp i = 1; i < most; i++) {                                                               \
+            if (best[i - 1] == best[i]) {                                                                   \
+                return 0;                                                                                   \
+            }                                                                                               \
+        }                                                                                                   \
+        for (npy_intp i = 0; i < count; i++) {                                                              \
+            places[i] = at[i];                                                                              \
+        }                                                                                                   \
+        return 1;                                                                                           \
+    }
+
+LARGEST(float32)
+LARGEST(float64)
+
+/* largest_places(rows, count): those of each row, or None. */
+PyObject *
+tiny_largest_places(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    npy_int64 count;
+    if (wrong_count("largest_places", given, 2, 2)) {
+        return NULL;
+    }
+    const Kind kind = plain_kind(arguments[0], NPY_MAX_INT32);
+    const int ndim = kind == NOT_PLAIN ? 0 : PyArray_NDIM(ARRAY(arguments[0]));
+    if ((ndim != 1 && ndim != 2) || !PyArray_IS_C_CONTIGUOUS(ARRAY(arguments[0])) || !as_int64(arguments[1], &count)
+        || count < 1 || count > MOST_PLACES || count > PyArray_DIM(ARRAY(arguments[0]), ndim - 1)) {
+        Py_RETURN_NONE;
+    }
+    const npy_intp shape[2] = {ndim == 1 ? 1 : PyArray_DIM(ARRAY(arguments[0]), 0), (npy_intp)count};
+    const npy_intp length = PyArray_DIM(ARRAY(arguments[0]), ndim - 1);
+    PyObject *made = PyArray_SimpleNew(ndim, shape + 2 - ndim, NPY_INT64);
+    for (npy_intp row = 0; made != NULL && row < shape[0]; row++) {
+        npy_int64 *places = (npy_int64 *)PyArray_DATA(ARRAY(made)) + row * shape[1];
+        const void *numbers = row_of(arguments[0], row);
+        if (!(kind == FLOAT32 ? largest_float32(numbers, length, places, shape[1])
+                              : largest_float64(numbers, length, places, shape[1]))) {
+            Py_SETREF(made, Py_NewRef(Py_None));
+            break;
+        }
+    }
+    return made;
 }
 
 PyObject *

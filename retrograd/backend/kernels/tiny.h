@@ -55,6 +55,8 @@ int add_threads(PyObject *module);
     entry(draw_chances, "draw_chances(generator, chances): a one or a zero for each, or None.")           \
     entry(draw_indices, "draw_indices(generator, rows): an index for each row of weights, or None.")      \
     entry(draw_integers, "draw_integers(generator, shape, dtype, low, high): whole numbers in [low, high), or None.") \
+    entry(draw_scores, "draw_scores(generator, rows): weight / exponential number for each, or None.")     \
+    entry(largest_places, "largest_places(rows, count): of the largest numbers of each row, or None.")    \
     entry(draw_order, "draw_order(generator, count): 0 .. count - 1 in random order, or None.")           \
     entry(start_twister, "start_twister(key, seed): the key of a seed.")                                  \
     entry(twist, "twist(key, words): fills an array with the next blocks of words.")

@@ -99,7 +99,7 @@ def _not_here(*arguments: Any) -> Array | None:
 
 draw_uniform = draw_ones = draw_chances = draw_again = _not_here
 draw_integers = draw_order = draw_exponential = from_numbers = _not_here
-draw_cauchy = draw_log_normal = draw_geometric = _not_here
+draw_cauchy = draw_log_normal = draw_geometric = draw_scores = largest_places = _not_here
 
 
 class Stream:
@@ -175,7 +175,7 @@ def draw_normal(
 
 
 def draw_indices(generator: Any, rows: Array, /) -> Array | None:
-    if rows.size > _FEW or len(rows) != 1 or rows.dtype not in _COMPARED[:2]:
+    if rows.size > _FEW or rows.ndim != 2 or len(rows) != 1 or rows.dtype not in _COMPARED[:2]:
         return None
     weights = rows[0].tolist()
     if not all([0.0 <= weight < math.inf for weight in weights]) or not any(weights):

@@ -380,6 +380,9 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:
     """`num_samples` indices from every row, drawn in proportion to the weights in it."""
+    plain = generator is None and out is None and type(input) is Tensor and type(num_samples) is int
+    if plain and not HOT["UNUSUAL"] and _in_rows(input._array):
+        return fresh(multinomial_array(default_generator, input._array, num_samples, replacement))
     count = as_integer("multinomial", "num_samples", 2, num_samples)
     source = generator_or_default(generator, "multinomial")
     if TRANSFORMS.active and is_mapped():
