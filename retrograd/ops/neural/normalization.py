@@ -357,8 +357,7 @@ def normalized(
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    # no derivative reads eps; with it the op can be called again
-    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": "", "": "eps"},
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
     check=floating_only("LayerNormKernelImpl"),
     node_name="NativeLayerNormBackward0",
     aten="native_layer_norm",
