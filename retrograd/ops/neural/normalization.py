@@ -357,7 +357,8 @@ def normalized(
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
+    # no derivative reads eps; with it the op can be called again
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": "", "": "eps"},
     check=floating_only("LayerNormKernelImpl"),
     node_name="NativeLayerNormBackward0",
     aten="native_layer_norm",
@@ -500,8 +501,7 @@ def _torch_layer_norm(
     differentiable=("input", "weight", "bias"),
     outputs=3,
     nondifferentiable=(1, 2),
-    # no derivative reads eps; with it the op can be called again
-    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": "", "": "eps"},
+    saved_names={"result1": "out1", "result2": "out2", "input": "input", "self": ""},
     check=floating_only("GroupNormKernelImpl"),
     node_name="NativeGroupNormBackward0",
     aten="native_group_norm",
