@@ -9,7 +9,7 @@ goes first, in the cheaper of the two ways.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple
 from weakref import ref
@@ -53,6 +53,10 @@ class _Block:
         self.nbytes = entries[0].nbytes
         self.values = {entry.value for entry in entries}
         self.sources: set[Value] = set()  # what stays for it, if it is computed again
+
+    def is_among(self, arrays: Container[int]) -> bool:
+        """Whether one of its arrays is, by identity."""
+        return any(id(entry.array) in arrays for entry in self.entries)
 
     def seconds_to_compute(self, found: Survey, gone: set[Value]) -> float | None:
         """None if it cannot be computed, or only by way of too much."""
@@ -172,6 +176,7 @@ class budget:
 
     def _let_go(self, wanted: int) -> None:
         found = survey(list(self._alive()))
+        held = _readers(found)  # for those that went before: letting go would free nothing
         gone: set[Value] = set()
         needed: set[Value] = set()
         again: list[Entry] = []
@@ -179,7 +184,7 @@ class budget:
         for block, computes in _by_worth(found, gone):
             if wanted <= 0:
                 break
-            if computes and not block.values & needed:
+            if computes and not block.values & needed and not block.is_among(held):
                 seconds = block.seconds_to_compute(found, gone)
                 if seconds is not None and seconds <= MOVING * block.nbytes:
                     gone |= block.values
