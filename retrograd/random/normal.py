@@ -209,6 +209,12 @@ def normal_from_arrays(generator: Generator, mean: Array | float, std: Array | f
         assert isinstance(mean, np.ndarray)
         values = normal(generator, mean.size, 0.0, std, mean.dtype).reshape(mean.shape)
         return np.asarray(values + mean)
+    if isinstance(mean, np.ndarray) and mean.shape == std.shape and mean.dtype == std.dtype:
+        # the smallest is nan where it is not known at once
+        fair = mean.flags.c_contiguous and kernels.extremes(std)[0] >= 0
+        made = kernels.draw_normal(generator, mean.shape, mean.dtype) if fair else None
+        if made is not None:
+            return kernels.add(kernels.multiply(made, std), mean)
     if std.dtype in COMPLEX:
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if std.size and not (std >= 0).all():

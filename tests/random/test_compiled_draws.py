@@ -62,6 +62,8 @@ def test_real_numbers(count: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -
     both(lambda g: normal.normal(g, count, 0.0, 3.0, dtype), monkeypatch, 623)
     both(lambda g: normal.normal_(g, np.empty(count, dtype), -2.0, 1.0), monkeypatch)
     both(lambda g: normal.serial_normals(g, count, 0.5, 2.0, dtype), monkeypatch)
+    mean, std = np.linspace(-2, 3, count, dtype=dtype), np.linspace(0, 7, count, dtype=dtype)
+    both(lambda g: normal.normal_from_arrays(g, mean, std), monkeypatch, 601)
     for low, high in ((-1.0, 1.0), (0.0, 3.0), (1.0, 1.0 + 2.0**-20), (1e-30, 1e30), (2.0, 2.0)):
         both(lambda g, a=low, b=high: uniform.uniform(g, count, a, b, dtype), monkeypatch)
         made = np.empty(count, dtype)
