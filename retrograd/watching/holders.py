@@ -145,11 +145,16 @@ def is_own(module: object) -> bool:
     return f"{os.sep}site-packages{os.sep}" not in file
 
 
+def _written(key: object) -> str:
+    """How a key is written; those of an optimizer's state are parameters, which are long."""
+    return repr(key) if isinstance(key, (*_PLAIN, tuple)) else f"<{type(key).__name__}>"
+
+
 def plain_parts(value: object) -> list[Part]:
     """What a value holds."""
     if isinstance(value, dict):
         items = list(value.items())[:MOST_ITEMS]
-        return [Part(f"[{key!r}]", item) for key, item in items]
+        return [Part(f"[{_written(key)}]", item) for key, item in items]
     if isinstance(value, (list, tuple, set, frozenset, deque)):
         bounded = isinstance(value, deque) and value.maxlen is not None
         return [Part(f"[{i}]", item, bounded) for i, item in enumerate(list(value)[:MOST_ITEMS])]

@@ -332,6 +332,21 @@ def test_the_file_has_it_all(torch: Any) -> None:
     assert packed["library"] == ("retrograd" if torch is retrograd else "PyTorch")
 
 
+def test_keys_of_an_optimizers_state_are_not_printed(torch: Any) -> None:
+    """A look at variables goes by there: to print a parameter takes milliseconds."""
+
+    class Key:
+        def __repr__(self) -> str:
+            raise AssertionError("printed")
+
+    weight = torch.ones(3, requires_grad=True)
+    state = {Key(): weight.exp(), "last": weight.sin()}
+    with record(torch.__name__) as recording:
+        recording.mark("now")
+    held = dict(recording.data.sweeps[0].held)
+    assert {"state[<Key>]", "state['last']"} <= held.keys() and len(state) == 2
+
+
 def test_wrong_use() -> None:
     with pytest.raises(ValueError, match="engine must be"):
         record("jax")
