@@ -93,7 +93,7 @@ def _carriers(reader: Reader, target: object) -> Carriers:
     gc.collect()
     objects = gc.get_objects()
     tensors = [thing for thing in objects if issubclass(type(thing), reader.tensor)]
-    shown = [thing for thing in objects if hasattr(type(thing), "next_functions")]
+    shown = [thing for thing in objects if reader.is_node(thing)]
     del objects
     node = node_of(reader, target)
     roots = {id(t): reader.root(t) for t in tensors if t.grad_fn is not None}

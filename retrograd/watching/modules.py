@@ -18,6 +18,9 @@ from typing import Any
 from retrograd.watching.engines import Engine
 from retrograd.watching.lines import LEAF
 
+MOST_ENTRIES = 400_000
+"""Beyond this many the older half of a log is forgotten: their nodes are of no module any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleCall:
@@ -52,6 +55,8 @@ class _ThreadLog(threading.local):
         else:
             self.numbers.append(number)
             self.calls.append(call)
+            if len(self.numbers) > MOST_ENTRIES:  # memory stays bounded in very long runs
+                del self.numbers[: MOST_ENTRIES // 2], self.calls[: MOST_ENTRIES // 2]
 
 
 class ModuleLog:

@@ -78,6 +78,9 @@ class Reader(Protocol):
     library: str
     tensor: type
 
+    def is_node(self, thing: object) -> bool:
+        """Whether something is a node of this library; it is not changed, nor woken, by asking."""
+
     def root(self, tensor: Any) -> Node | None:
         """The node behind a tensor: its `grad_fn`, or where a leaf's gradient arrives."""
 
@@ -118,6 +121,11 @@ class Reader(Protocol):
         """What cannot be seen of this node, in words."""
 
 
+def _is_own(kind: type) -> bool:
+    """Whether objects of a class are retrograd's nodes, or what a user sees of them."""
+    return issubclass(kind, OwnNode) or hasattr(kind, "_function_node")
+
+
 def plain(node: Any) -> Any:
     """The node behind what a user sees of it: the `ctx` of a custom Function stands for one."""
     return getattr(node, "_function_node", node)
@@ -128,6 +136,9 @@ class RetrogradReader:
 
     library = "retrograd"
     tensor: type = Tensor
+
+    def is_node(self, thing: object) -> bool:
+        return _is_own(type(thing))
 
     def root(self, tensor: Tensor) -> OwnNode | None:
         """The node that a consumer of the tensor would point at."""
@@ -321,6 +332,9 @@ class TorchReader:
         self.torch = torch
         self.tensor: type = torch.Tensor
         self._tracer = tracer
+
+    def is_node(self, thing: object) -> bool:
+        return hasattr(type(thing), "next_functions") and not _is_own(type(thing))
 
     def root(self, tensor: Any) -> Node | None:
         if not tensor.requires_grad:

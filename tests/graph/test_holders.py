@@ -220,3 +220,18 @@ def test_no_frame_of_the_tool_is_named(torch: Any) -> None:
         found = graph.holders(KEPT["loss"])
     for holder in found:
         assert holder.place is None or not holder.place.file.startswith(OWN_FOLDERS)
+
+
+@pytest.mark.torch
+def test_nodes_of_the_other_library_are_left_alone() -> None:
+    import torch as theirs
+
+    import retrograd as ours
+
+    alive = []
+    for torch in (theirs, ours):
+        x = torch.ones(3, requires_grad=True)
+        y = x.exp()
+        alive += [y, y.grad_fn, x.to(torch.float64)]
+        assert any("alive[" in str(holder) for holder in graph.holders(y))
+        assert any("alive[" in str(holder) for holder in graph.holders(y.grad_fn))
