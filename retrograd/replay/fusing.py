@@ -255,7 +255,7 @@ class Fusing:
         *given, dim = instruction.operands
         slots = [s for s in (*given, instruction.results[0]) if isinstance(s, Slot)]
         out = slots[-1]
-        if len(slots) != len(given) + 1 or dim not in (-1, len(out.shape) - 1):
+        if len(slots) != len(given) + 1 or not out.shape or dim not in (-1, len(out.shape) - 1):
             return False
         if out.dtype not in REALS or not 0 < math.prod(out.shape) <= _SHORT:
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -112,7 +114,9 @@ def test_outputs_that_somebody_has_keep_their_elements(executor):
 
 
 def test_outputs_that_were_changed_are_not_used_again(executor):
-    executor.run([np.zeros(6)])[0].shape = (2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # what newer NumPys say of it
+        executor.run([np.zeros(6)])[0].shape = (2, 3)
     executor.run([np.zeros(6)])[1].flags.writeable = False
     first, second = executor.run([np.ones(6)])
     assert first.shape == second.shape == (6,)

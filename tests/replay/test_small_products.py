@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import retrograd as torch
 from retrograd.replay.assembly import MachineExecutor
 from retrograd.replay.chains import machine
 from retrograd.replay.recording import RECORDING
@@ -187,3 +188,23 @@ def test_dimensions_of_one_do_not_part_chains(build, length, dtype):
 def test_a_sum_over_one_element_is_the_element(build):
     a = np.array([[-0.0], [np.nan], [np.inf], [3.0]])
     assert_same(*both(lambda a: [xp.sum(a, axis=1), raw.amax(a, (1,), False)], [a]))
+
+
+def test_parts_of_arrays_write_nothing_behind_their_memory():
+    """A slice that begins between two vectors must not end with a vector behind its array."""
+    torch.manual_seed(0)
+    x = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    at = torch.tensor([0.0, 0.7, 1.1, 2.5, 3.0], dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(5, dtype=torch.float64)
+
+    def step():
+        x.grad = at.grad = None
+        (slope,) = torch.gradient(x, spacing=(at,))
+        (slope * weights).sum().backward()
+
+    step()
+    expected = x.grad.clone(), at.grad.clone()
+    replayed = torch.replay(step)
+    for _ in range(5):
+        replayed()
+        assert torch.allclose(x.grad, expected[0]) and torch.allclose(at.grad, expected[1])

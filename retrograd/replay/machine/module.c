@@ -337,12 +337,17 @@ is_stored(const Chain *chain, int buffer)
 }
 
 /* How a place in line serves as a register: parts of the arena end at multiples of the longest vector, and nobody reads
- * what is behind their elements. */
+ * what is behind their elements. A place that begins between two multiples may end with a vector that goes on into the
+ * next part. */
 static uint8_t
 directness(const Machine *self, const Chain *chain, const Place *place, ptrdiff_t item)
 {
     const Buffer *buffer = self->buffer + place->buffer;
-    return place->walk != IN_LINE ? 0 : buffer->kind == FROM_ARENA && place->offset + chain->size * item == buffer->size ? 2 : 1;
+    if (place->walk != IN_LINE) {
+        return 0;
+    }
+    const int at_end = place->offset + chain->size * item == buffer->size;
+    return buffer->kind == FROM_ARENA && place->offset % ALIGNMENT == 0 && at_end ? 2 : 1;
 }
 
 static int
