@@ -253,7 +253,8 @@ def accumulator(tensor: Tensor) -> Node:
     made.edge_numbers = made.code = made.extra = made.freed = None
     made.visit = 0
     # where other nodes keep an instruction, an accumulator has the version of its leaf
-    made.lasti = 0 if tensor._cell is None else tensor._cell.version
+    cell = tensor._cell
+    made.lasti = cell.version if cell is not None and cell.counts else 0
     fresh = weakref.ref(made)
     if GIL:
         if meta.accumulator is reference:

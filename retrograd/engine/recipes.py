@@ -197,7 +197,8 @@ class Given:
             return argument
         cell = argument._cell
         found = self.drawn(argument)
-        return found or _constant(argument, 0 if cell is None else cell.version, name)
+        version = cell.version if cell is not None and cell.counts else 0
+        return found or _constant(argument, version, name)
 
 
 def recipe_of(node: Node, value_of: ValueOf, given: Given | None = None) -> Recipe:
@@ -438,7 +439,8 @@ def remembered(node: FunctionNode, arguments: Sequence[Any]) -> None:
     for argument in arguments:
         if isinstance(argument, Tensor):
             cell = argument._cell
-            found.append((weakref.ref(argument), 0 if cell is None else cell.version))
+            version = cell.version if cell is not None and cell.counts else 0
+            found.append((weakref.ref(argument), version))
         elif isinstance(argument, _SIMPLE) or callable(argument):
             found.append(argument)
         else:
