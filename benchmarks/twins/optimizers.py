@@ -42,9 +42,9 @@ def rmsprop(jax: Any, lr: float) -> Optimizer:
     return _zeros, update
 
 
-def adam(jax: Any, lr: float, weight_decay: float = 0.0) -> Optimizer:
+def adam(jax: Any, lr: float, weight_decay: float = 0.0, eps: float = 1e-8) -> Optimizer:
     """Adam; with decay of the weights, which is decoupled, AdamW."""
-    jnp, first, second, eps = jax.numpy, 0.9, 0.999, 1e-8
+    jnp, first, second = jax.numpy, 0.9, 0.999
 
     def update(parameters: Any, gradients: Any, state: Any) -> tuple[Any, Any]:
         count, means, squares = state

@@ -221,5 +221,5 @@ def transformer(jax: Any) -> Twin:
         scores = linear(parameters[25:], values).reshape(-1, TOKENS)
         return cross_entropy(jax, scores, tokens[:, 1:].reshape(-1))
 
-    optimizer = adam(jax, 0.001, weight_decay=0.01)
+    optimizer = adam(jax, 0.001, weight_decay=0.01, eps=1e-4)
     return training(jax, loss, parameters, optimizer, tokens, mask, tolerance=0.00001)
