@@ -179,6 +179,7 @@ def measured(command: Sequence[str], quick: bool) -> Found:
     if not done.stdout:
         raise SystemExit(f"{' '.join(whole)} failed with exit code {done.returncode}")
     found: Found = json.loads(done.stdout)
+    found["command"] = [word for word in whole[2:] if word != "--json"]
     return found
 
 
@@ -204,7 +205,12 @@ def page(found: dict[str, Found], machine: str) -> str:
     for name, (title, command, made) in SECTIONS.items():
         if name in found:
             facts = found[name]
-            lines += ["", f"## {title}", "", f"`python -m {' '.join(command)}`"]
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                f"`python -m {' '.join(facts.get('command', command))}`",
+            ]
             if "reference" in facts:
                 versions = f"PyTorch {facts['reference']}, {facts['subject']}"
                 lines[-1] += f", {versions}, Python {facts['python']}"

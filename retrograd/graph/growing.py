@@ -12,10 +12,9 @@ from typing import Any
 from retrograd.diagnostics.errors import make_warning
 from retrograd.diagnostics.report import Help, Location, Report, Span
 from retrograd.watching.engines import Original, choose_engine
-from retrograd.watching.monitoring import make_tracer
 from retrograd.watching.piles import Growing, Pile, StepGrowth
-from retrograd.watching.places import is_user_code, is_user_file
-from retrograd.watching.reading import Reader, RetrogradReader, TorchReader
+from retrograd.watching.places import is_user_code
+from retrograd.watching.reading import RetrogradReader, reader_with_lines
 
 __all__ = ["Growing", "GrowthWatch", "grown", "warn_of_growth", "watch_growth"]
 
@@ -65,12 +64,9 @@ class watch_growth:
 
     def __enter__(self) -> GrowthWatch:
         engine = self._engine
-        reader: Reader = RetrogradReader()  # retrograd's nodes know their lines
-        if engine.name == "torch":
-            tracer = make_tracer(engine.counter, is_user_file)
-            tracer.start(sys._getframe(1))
-            self._undo.append(tracer.stop)
-            reader = TorchReader(engine.torch, tracer)
+        reader, stop = reader_with_lines(engine, sys._getframe(1))
+        if stop is not None:
+            self._undo.append(stop)
         self._growth = StepGrowth(reader, engine.counter)
         self._undo.append(engine.watch(self._around))
         return self.seen

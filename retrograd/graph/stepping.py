@@ -12,9 +12,8 @@ from retrograd.graph.ledgers import Ledger, ledger_of
 from retrograd.graph.wording import size, where
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.modules import ModuleLog
-from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import Place, is_user_file, user_place
-from retrograd.watching.reading import RetrogradReader, TorchReader, behind, node_of
+from retrograd.watching.places import Place, user_place
+from retrograd.watching.reading import behind, node_of, reader_with_lines
 
 
 @dataclass(frozen=True)
@@ -129,14 +128,10 @@ class watch:
 
     def __enter__(self) -> Watch:
         engine = self._engine
-        tracer = make_tracer(engine.counter, is_user_file)
         self._modules = ModuleLog(engine)
-        if engine.name == "torch":  # retrograd's nodes know their lines
-            tracer.start(sys._getframe(1))
-            self._undo.append(tracer.stop)
-            self._reader: RetrogradReader | TorchReader = TorchReader(engine.torch, tracer)
-        else:
-            self._reader = RetrogradReader()
+        self._reader, stop = reader_with_lines(engine, sys._getframe(1))
+        if stop is not None:
+            self._undo.append(stop)
         self._undo += [self._modules.start(), engine.watch(self._around)]
         return self.seen
 

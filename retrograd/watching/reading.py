@@ -14,10 +14,10 @@ reference stays behind. What a library does not tell is None or "unknown", never
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from retrograd.backend import BACKENDS
@@ -33,9 +33,11 @@ from retrograd.engine.slices import CopySlices
 from retrograd.engine.views import edge_of
 from retrograd.lifecycle.site import CallSite
 from retrograd.tensor import Tensor
+from retrograd.watching.engines import Engine
 from retrograd.watching.graph import TWICE, saved_names
 from retrograd.watching.lines import LEAF, Tracer, latest_tracer
-from retrograd.watching.places import Place
+from retrograd.watching.monitoring import make_tracer
+from retrograd.watching.places import Place, is_user_file
 
 Node = Any
 """A node of either library; only its reader looks into it."""
@@ -473,6 +475,21 @@ def reader_of(value: object, tracer: Tracer | None = None) -> Reader:
         "expected a tensor or a grad_fn of retrograd or PyTorch, got "
         f"{type(value).__module__}.{type(value).__qualname__}"
     )
+
+
+def reader_with_lines(
+    engine: Engine, frame: FrameType | None
+) -> tuple[Reader, Callable[[], None] | None]:
+    """The reader of a library whose nodes' lines are known from now on, and what ends that.
+
+    retrograd's nodes know their lines; for PyTorch's a log is kept. The functions from `frame`
+    outwards run already.
+    """
+    if engine.name == "retrograd":
+        return RetrogradReader(), None
+    tracer = make_tracer(engine.counter, is_user_file)
+    tracer.start(frame)
+    return TorchReader(engine.torch, tracer), tracer.stop
 
 
 def node_of(reader: Reader, value: object) -> Node | None:
