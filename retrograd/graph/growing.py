@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from retrograd.diagnostics.errors import make_warning
 from retrograd.diagnostics.report import Help, Location, Report, Span
 from retrograd.watching.engines import Original, choose_engine
+from retrograd.watching.heap import tracked
 from retrograd.watching.piles import Growing, Pile, StepGrowth
 from retrograd.watching.places import is_user_code
 from retrograd.watching.reading import RetrogradReader, reader_with_lines
@@ -163,7 +163,7 @@ def grown(ordinal: int, first: int, since: int, before: int, calls: int) -> bool
     See `engine.growth`, which asks.
     """
     reader = RetrogradReader()
-    objects = [thing for thing in gc.get_objects() if issubclass(type(thing), reader.tensor)]
+    objects = tracked(lambda kind: issubclass(kind, reader.tensor))
     live = [tensor for tensor in objects if tensor.grad_fn is not None]
     del objects
     pile = Pile(reader, live, before, first)

@@ -59,7 +59,7 @@ class Holders(list[Holder]):
     """The holders, nearest first; `print` shows one on each line."""
 
     unseen: str = ""
-    """What the library does not show, if that could matter."""
+    """What the library does not show, or where the search was broken off, if that could matter."""
 
     def __str__(self) -> str:
         lines = [str(holder) for holder in self] or ["nothing that can be found"]
@@ -73,6 +73,12 @@ class Holders(list[Holder]):
     def to_json(self) -> list[dict[str, object]]:
         """For programs."""
         return [holder.to_json() for holder in self]
+
+
+_BROKEN_OFF = {
+    "forward": "there may be more: the search ended among very many objects, nearest first",
+    "backward": "there may be more: very many objects live, and the search backward was ended",
+}
 
 
 def holders(target: object) -> Holders:
@@ -99,9 +105,11 @@ def holders(target: object) -> Holders:
     while frame is not None and is_own_frame(frame):
         frame = frame.f_back
     module = None if frame is None else frame.f_globals.get("__name__")
-    kept = keepers(reader, target, frame)
+    kept, broken_off = keepers(reader, target, frame)
     found = Holders()
-    if not kept and reader.library == "torch":
+    if broken_off:
+        found.unseen = _BROKEN_OFF[broken_off]
+    elif not kept and reader.library == "torch":
         found.unseen = "not visible in PyTorch: what only its C++ code holds"
     seen: dict[tuple[str, str], int] = {}
     for each in kept:

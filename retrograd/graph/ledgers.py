@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from shutil import get_terminal_size
@@ -10,6 +9,7 @@ from typing import Any
 
 from retrograd.graph.wording import counted, size, where
 from retrograd.watching.engines import choose_engine
+from retrograd.watching.heap import tracked
 from retrograd.watching.modules import ModuleLog
 from retrograd.watching.places import Place
 from retrograd.watching.reading import Node, Reader, Saved, behind, node_of, reader_of
@@ -156,7 +156,7 @@ def ledger(*tensors: Any, engine: str | None = None) -> Ledger:
 def _live(engine: str | None) -> list[Any]:
     """The tensors with history of all that Python knows."""
     kind = choose_engine(engine).torch.Tensor
-    things = [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+    things = tracked(lambda each: issubclass(each, kind))
     return [tensor for tensor in things if tensor.grad_fn is not None]
 
 

@@ -9,7 +9,22 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
+from itertools import compress
 from typing import Any
+
+
+def tracked(wanted: Callable[[type], bool]) -> list[Any]:
+    """The objects that Python tracks whose class is wanted; each class is asked once.
+
+    There may be millions of objects: nothing here is done for each of them in Python. Classes are
+    told apart by their ids, since a metaclass may make them unhashable; an object is not asked for
+    its class, which would wake lazy proxies.
+    """
+    objects = gc.get_objects()
+    kinds = dict(zip(map(id, map(type, objects)), map(type, objects), strict=True))
+    chosen = {key for key, kind in kinds.items() if wanted(kind)}
+    return list(compress(objects, map(chosen.__contains__, map(id, map(type, objects)))))
 
 
 class Heap:
@@ -36,8 +51,7 @@ class Heap:
         return [thing for thing in older if id(thing) not in known] + new
 
     def _tracked(self) -> list[Any]:
-        # isinstance would ask lazy proxies for their class, and wake them
-        return [thing for thing in gc.get_objects() if issubclass(type(thing), self._kinds)]
+        return tracked(lambda kind: issubclass(kind, self._kinds))
 
     def release(self) -> None:
         """Give the frozen objects back to the collector."""

@@ -12,15 +12,17 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 from retrograd.watching.contents import Contents, locals_of
+from retrograd.watching.heap import tracked
 from retrograd.watching.holders import Part, is_own, search
 from retrograd.watching.places import OWN_FOLDERS, is_user_code
 from retrograd.watching.reading import Node, Reader, behind, leading_to, node_of
-from retrograd.watching.referrers import chain_to, parts_of
+from retrograd.watching.referrers import Effort, chain_to, parts_of
 
-MOST_OBJECTS = 300_000
+MOST_OBJECTS = 50_000
+MOST_AFTER = 20_000  # objects that are looked at when everything was found once
 DEEPEST = 12
 MOST_PATHS = 8  # to one value
 MOST_SEARCHED = 20  # values that are looked for backward
@@ -53,31 +55,40 @@ class Carriers:
     """By id: what has to be held for the graph to live, and how it is related to it."""
 
 
-def keepers(reader: Reader, target: object, frame: FrameType | None) -> list[Kept]:
-    """Everything that keeps `target`, a tensor or a node, and its graph alive."""
+def keepers(
+    reader: Reader, target: object, frame: FrameType | None
+) -> tuple[list[Kept], Literal["", "forward", "backward"]]:
+    """What keeps `target`, a tensor or a node, and its graph alive; which search was broken off."""
     carriers = _carriers(reader, target)
     contents = Contents(reader)
     found: list[Kept] = []
     counts: dict[int, int] = {}
     tensors: dict[int, Kept] = {}
+    most, looked = MOST_OBJECTS, 0
     for trail in search(_starts(frame), contents, MOST_OBJECTS, DEEPEST):
+        looked += 1
+        if looked >= most:
+            break
         key = id(trail.part.value)
         if isinstance(trail.part.value, reader.tensor) and not trail.part.kind:
             tensors.setdefault(key, Kept(trail.parts(), _root(trail.root), "", None))
         if key not in carriers.wanted:
             continue
         counts[key] = counts.get(key, 0) + 1
+        if len(counts) == len(carriers.wanted):
+            most = min(most, looked + MOST_AFTER)  # others may hold it, too
         if counts[key] <= MOST_PATHS and not _is_within(trail.parts(), target, carriers):
             value, relation = carriers.wanted[key]
             found.append(Kept(trail.parts(), _root(trail.root), relation, value, tensors))
     del trail
     missing = [pair for key, pair in carriers.wanted.items() if key not in counts]
+    effort = Effort()
     for value, relation in [pair for pair in missing if pair[1] != NODE][:MOST_SEARCHED]:
-        found += _backward(reader, value, relation, target, carriers)
+        found += _backward(reader, value, relation, target, carriers, effort)
     if not found:  # nodes hold each other, and tensors theirs: only what nothing else explains
         for value, relation in [pair for pair in missing if pair[1] == NODE][:MOST_SEARCHED]:
-            found += _backward(reader, value, relation, target, carriers)
-    return found
+            found += _backward(reader, value, relation, target, carriers, effort)
+    return found, "backward" if effort.spent else "forward" if looked >= most else ""
 
 
 def _is_within(parts: list[Part], target: object, carriers: Carriers) -> bool:
@@ -91,10 +102,10 @@ def _carriers(reader: Reader, target: object) -> Carriers:
     if gc.get_freeze_count():
         gc.unfreeze()  # what is frozen is in no list
     gc.collect()
-    objects = gc.get_objects()
-    tensors = [thing for thing in objects if issubclass(type(thing), reader.tensor)]
-    shown = [thing for thing in objects if reader.is_node(thing)]
-    del objects
+    found = tracked(lambda kind: issubclass(kind, reader.tensor) or reader.is_node_class(kind))
+    tensors = [thing for thing in found if issubclass(type(thing), reader.tensor)]
+    shown = [thing for thing in found if reader.is_node_class(type(thing))]
+    del found
     node = node_of(reader, target)
     roots = {id(t): reader.root(t) for t in tensors if t.grad_fn is not None}
     nodes = behind(reader, [*roots.values(), *(node_of(reader, each) for each in shown)])
@@ -144,16 +155,21 @@ def _root(root: object) -> Root:
 
 
 def _backward(
-    reader: Reader, value: object, relation: str, target: object, carriers: Carriers
+    reader: Reader,
+    value: object,
+    relation: str,
+    target: object,
+    carriers: Carriers,
+    effort: Effort,
 ) -> Iterator[Kept]:
     """The way by which something unknown holds the value; else what the collector cannot see."""
-    chain = chain_to(value)
+    chain = chain_to(value, effort)
     if chain is not None and chain.root is not None:
         yield Kept(parts_of(chain, Contents(reader)), chain.root, relation, value)
         return
     by_hand = [] if relation == NODE else list(_by_hand(reader, value, target, carriers))
     for part, owner in by_hand:
-        outer = chain_to(owner)
+        outer = chain_to(owner, effort)
         if outer is not None:
             steps = parts_of(outer, Contents(reader))
             yield Kept([*steps, part], outer.root, relation, value)

@@ -80,8 +80,8 @@ class Reader(Protocol):
     library: str
     tensor: type
 
-    def is_node(self, thing: object) -> bool:
-        """Whether something is a node of this library; it is not changed, nor woken, by asking."""
+    def is_node_class(self, kind: type) -> bool:
+        """Whether objects of a class are nodes of this library."""
 
     def root(self, tensor: Any) -> Node | None:
         """The node behind a tensor: its `grad_fn`, or where a leaf's gradient arrives."""
@@ -139,8 +139,8 @@ class RetrogradReader:
     library = "retrograd"
     tensor: type = Tensor
 
-    def is_node(self, thing: object) -> bool:
-        return _is_own(type(thing))
+    def is_node_class(self, kind: type) -> bool:
+        return _is_own(kind)
 
     def root(self, tensor: Tensor) -> OwnNode | None:
         """The node that a consumer of the tensor would point at."""
@@ -335,8 +335,8 @@ class TorchReader:
         self.tensor: type = torch.Tensor
         self._tracer = tracer
 
-    def is_node(self, thing: object) -> bool:
-        return hasattr(type(thing), "next_functions") and not _is_own(type(thing))
+    def is_node_class(self, kind: type) -> bool:
+        return hasattr(kind, "next_functions") and not _is_own(kind)
 
     def root(self, tensor: Any) -> Node | None:
         if not tensor.requires_grad:

@@ -22,6 +22,26 @@ MOST_IN_A_LEVEL = 4_000
 MOST_SKIPPED = 4  # objects between a holder and what it is said to hold: dict, tuple, cell
 
 
+class Effort:
+    """Work that searches may still take: each level compares all that lives with all of it.
+
+    A look at an object costs as much as sixteen comparisons; all of it is about two seconds.
+    """
+
+    def __init__(self, work: int = 1_000_000_000) -> None:
+        self.spent = False
+        self._left = work
+        self._live = len(gc.get_objects())
+
+    def share(self, level: list[object]) -> list[object]:
+        """As much of a level as can be looked at; nothing if the work is done."""
+        most = max(self._left // max(self._live, 1) - 16, 0)
+        self.spent = self.spent or len(level) > most
+        chosen = level[:most]
+        self._left -= self._live * (16 + len(chosen))
+        return chosen
+
+
 @dataclass(frozen=True)
 class Chain:
     """The objects from a root to the value; the root is a module, a frame, or nobody knows."""
@@ -30,7 +50,7 @@ class Chain:
     objects: list[object]
 
 
-def chain_to(target: object) -> Chain | None:
+def chain_to(target: object, effort: Effort) -> Chain | None:
     """The shortest chain of references from a module or a frame that runs."""
     modules = {
         id(vars(m)): m for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)
@@ -39,6 +59,9 @@ def chain_to(target: object) -> Chain | None:
     level, kept = [target], [target]
     own = {id(parents), id(kept), id(modules)}
     for _ in range(LEVELS):
+        level = effort.share(level)
+        if not level:
+            break
         following: list[object] = []
         here = {id(thing): thing for thing in level}
         found = gc.get_referrers(*level)
@@ -57,8 +80,6 @@ def chain_to(target: object) -> Chain | None:
                 return Chain(holder, _down(parents, inner))
             following.append(holder)
         level = following[:MOST_IN_A_LEVEL]
-        if not level:
-            break
     functions = [thing for thing in kept if isinstance(thing, types.FunctionType)]
     return Chain(None, _down(parents, functions[-1])) if functions else None
 

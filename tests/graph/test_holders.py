@@ -10,7 +10,9 @@ import pytest
 import retrograd
 from retrograd import graph
 from retrograd.watching import keepers
+from retrograd.watching.heap import tracked
 from retrograd.watching.places import OWN_FOLDERS
+from retrograd.watching.referrers import Effort
 from tests.graph import situations
 
 KEPT: dict[str, Any] = {}
@@ -210,6 +212,40 @@ def test_a_leaf_is_held_by_the_graphs_that_used_it(torch: Any) -> None:
     KEPT["loss"] = (KEPT["weight"] * 2).sum()
     by_path = {holder.path: holder.relation for holder in graph.holders(KEPT["weight"])}
     assert by_path == {"KEPT['weight']": "the tensor itself", "KEPT['loss']": "computed from it"}
+
+
+def test_a_search_that_was_broken_off_says_so(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    KEPT["loss"] = situations.fresh(torch)
+    node = KEPT["loss"].grad_fn
+    assert "there may be more" not in str(graph.holders(node))
+    KEPT["many"] = [[[number]] for number in range(2000)]  # looked at after `loss`
+    monkeypatch.setattr(keepers, "MOST_AFTER", 100)
+    found = graph.holders(KEPT["loss"])
+    assert "KEPT['loss']" in [holder.path for holder in found]
+    assert found.unseen.startswith("there may be more") and found.unseen in str(found)
+
+
+def test_the_search_backward_ends(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    KEPT["loss"] = situations.fresh(torch)
+    monkeypatch.setattr(keepers, "MOST_OBJECTS", 1)
+    monkeypatch.setattr(keepers, "Effort", lambda: Effort(work=0))
+    assert "the search backward was ended" in str(graph.holders(KEPT["loss"]))
+    monkeypatch.setattr(keepers, "Effort", Effort)
+    assert any("loss" in holder.path for holder in graph.holders(KEPT["loss"]))
+
+
+def test_classes_that_cannot_be_hashed() -> None:
+    class Meta(type):
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(cls, other: object) -> bool:
+            raise AssertionError("nobody compares classes")
+
+    class Strange(metaclass=Meta):
+        pass
+
+    kept = Strange()
+    assert any(thing is kept for thing in tracked(lambda kind: kind is Strange))
 
 
 def test_only_tensors_and_nodes_have_holders() -> None:

@@ -310,6 +310,29 @@ def test_timeout(monkeypatch):
         list(loader)
 
 
+def test_garbage_that_has_the_pipes_in_it_first(monkeypatch):
+    """A collection finalizes in any order; pipes that came first were closed twice."""
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: ignored.append(report.exc_value))
+
+    def abandon():
+        batches = iter(DataLoader(range(20), num_workers=2))
+        next(batches)
+        pipes = [end for worker in batches._crew for end in (worker.tasks, worker.results)]
+        processes = batches._workers
+        gc.collect()
+        box = [batches]
+        del batches
+        gc.collect()  # what only `box` holds goes to the end of the collector's list
+        box[0].itself = box[0]
+        del pipes
+        return processes
+
+    processes = abandon()
+    gc.collect()
+    assert ignored == [] and not any(process.is_alive() for process in processes)
+
+
 def test_an_abandoned_pass_ends_its_workers():
     iterator = iter(load(Squares(1000)))
     next(iterator)

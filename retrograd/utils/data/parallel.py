@@ -12,9 +12,9 @@ import itertools
 import multiprocessing
 import os
 import pickle
-import sys
 import time
 import warnings
+import weakref
 from collections import deque
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
@@ -82,8 +82,12 @@ class _Worker:
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         self._crew: list[_Worker] = []
-        self._owner = os.getpid()
-        self._shutdown = False
+        # It holds the crew, so that a collection of garbage that has the iterator in it does not
+        # finalize the pipes first: a pipe would then be closed twice, the second time under a
+        # number that may have become somebody else's.
+        self._end = weakref.finalize(self, _end_workers, self._crew, os.getpid())
+        # At the end of the program `multiprocessing` itself ends the workers: they are daemons.
+        self._end.atexit = False
         super().__init__(loader)
         if loader.prefetch_factor <= 0:
             raise AssertionError(
@@ -207,7 +211,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _receive(self) -> tuple[_Worker, Any, Any]:
         """The next answer of any worker: (worker, number of the task, answer)."""
-        if self._shutdown:
+        if not self._end.alive:
             raise AssertionError(
                 "Invalid iterator state: shutdown or no outstanding tasks when fetching next data"
             )
@@ -250,28 +254,26 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return error
 
     def _shutdown_workers(self) -> None:
-        """End the workers: with a word first, by force if they do not follow it in time."""
-        # A process forked from this one has a copy of the iterator, but the workers are not its.
-        if self._shutdown or self._owner != os.getpid():
-            return
-        self._shutdown = True
-        for worker in self._crew:
-            worker.send(STOP)
-            worker.close()
-        deadline = time.monotonic() + PATIENCE
-        try:
-            for worker in self._crew:
-                worker.process.join(max(0.0, deadline - time.monotonic()))
-        finally:  # also when the wait is interrupted
-            for worker in self._crew:
-                if worker.process.is_alive():
-                    worker.process.terminate()
-                    worker.process.join(PATIENCE)
+        self._end()
 
-    def __del__(self) -> None:
-        # At the end of the program `multiprocessing` itself ends the workers: they are daemons.
-        if not sys.is_finalizing():
-            self._shutdown_workers()
+
+def _end_workers(crew: list[_Worker], owner: int) -> None:
+    """End the workers: with a word first, by force if they do not follow it in time."""
+    # A process forked from this one has a copy of the iterator, but the workers are not its.
+    if owner != os.getpid():
+        return
+    for worker in crew:
+        worker.send(STOP)
+        worker.close()
+    deadline = time.monotonic() + PATIENCE
+    try:
+        for worker in crew:
+            worker.process.join(max(0.0, deadline - time.monotonic()))
+    finally:  # also when the wait is interrupted
+        for worker in crew:
+            if worker.process.is_alive():
+                worker.process.terminate()
+                worker.process.join(PATIENCE)
 
 
 def _last_words(process: Any) -> str:
