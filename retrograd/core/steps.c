@@ -58,7 +58,7 @@ static PyObject *name_lr, *name_betas, *name_eps, *name_weight_decay, *name_mome
 static PyObject *name_amsgrad, *name_decoupled, *name_alpha, *name_centered, *name_lr_decay;
 static PyObject *name_maximize, *name_capturable, *name_differentiable;
 static PyObject *name_momentum_buffer, *name_exp_avg, *name_exp_avg_sq, *name_max_exp_avg_sq, *name_square_avg;
-static PyObject *name_grad_avg, *name_sum;
+static PyObject *name_grad_avg, *name_sum, *name_found_inf, *name_grad_scale;
 static PyObject *name_rho, *name_momentum_decay, *name_lambd, *name_t0, *name_etas, *name_step_sizes, *name_mu_product;
 static PyObject *name_exp_inf, *name_acc_delta, *name_eta, *name_mu, *name_ax, *name_prev, *name_step_size;
 
@@ -73,6 +73,8 @@ static const struct {
     {&name_step, "step"},
     {&name_pre_hooks, "_optimizer_step_pre_hooks"},
     {&name_post_hooks, "_optimizer_step_post_hooks"},
+    {&name_found_inf, "found_inf"},
+    {&name_grad_scale, "grad_scale"},
     {&name_lr, "lr"},
     {&name_betas, "betas"},
     {&name_eps, "eps"},
@@ -800,7 +802,9 @@ step_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject 
     PyObject *own = find_rule(Py_TYPE(arguments[0])) ? borrowed_dict(arguments[0]) : NULL;
     if (own == NULL || !is_empty(PyTuple_GET_ITEM(self->given, 0)) || !is_empty(PyTuple_GET_ITEM(self->given, 1))
         || !is_empty(PyDict_GetItemWithError(own, name_pre_hooks))
-        || !is_empty(PyDict_GetItemWithError(own, name_post_hooks))) {
+        || !is_empty(PyDict_GetItemWithError(own, name_post_hooks))
+        || PyDict_GetItemWithError(own, name_found_inf) != NULL
+        || PyDict_GetItemWithError(own, name_grad_scale) != NULL) { /* somebody told of a scale */
         return NULL;
     }
     PyObject *groups = PyDict_GetItemWithError(own, name_param_groups);

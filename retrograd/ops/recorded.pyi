@@ -2305,7 +2305,13 @@ class Table:
     @staticmethod
     def softmax(input: Tensor, dim: int) -> Tensor: ...
     @staticmethod
-    def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor: ...
+    def softplus(
+        input: Tensor,
+        beta: float = 1.0,
+        threshold: float = 20.0,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
     @staticmethod
     def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor: ...
     @staticmethod

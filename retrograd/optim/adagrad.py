@@ -26,6 +26,7 @@ class Adagrad(Optimizer):
     """
 
     _compiled_rule = "adagrad"
+    _takes_scale = True
     _later_options: ClassVar[dict[str, object]] = {
         "foreach": None,
         "maximize": False,

@@ -35,6 +35,7 @@ class Adam(Optimizer):
     """
 
     _compiled_rule = "adam"
+    _takes_scale = True
     _later_options: ClassVar[dict[str, object]] = {
         "amsgrad": False,
         "maximize": False,

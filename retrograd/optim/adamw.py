@@ -23,6 +23,7 @@ class AdamW(Adam):
     """
 
     _compiled_rule = "adam"
+    _takes_scale = True
 
     def __init__(
         self,

@@ -174,6 +174,9 @@ class Optimizer:
     _compiled_rule: ClassVar[str]
     # Whether weight decay is part of the gradient, unless the group decouples it.
     _decay_joins_gradient: ClassVar[bool] = True
+    # Whether PyTorch has a fused step of it, which unscales gradients and passes over lost ones.
+    _takes_scale: ClassVar[bool] = False
+    _step_supports_amp_scaling: bool
 
     _stepping = False
     _optimizer_step_pre_hooks: Hooks
@@ -190,6 +193,8 @@ class Optimizer:
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
+        if self._takes_scale and defaults.get("fused"):
+            self._step_supports_amp_scaling = True
         self._make_hook_tables()
         if isinstance(params, Tensor):
             raise TypeError(
@@ -317,6 +322,8 @@ class Optimizer:
             if sparse:
                 self._check_sparse(group)
             check_group(type(self).__name__, group, parameters)
+            if self._scaled and not self._unscale(group, parameters, gradients):
+                continue
             if STRICT.enabled:
                 for parameter in parameters:
                     check_strictly(parameter, f"{type(self).__name__}.step")
@@ -330,6 +337,29 @@ class Optimizer:
                 self._update(group, parameters, gradients)
             self._count_writes(parameters, code, lasti)
         return loss
+
+    @property
+    def _scaled(self) -> bool:
+        """Whether somebody, as `GradScaler` does, told the step of a scale or of gradients lost."""
+        told = self.__dict__
+        return self._takes_scale and ("found_inf" in told or "grad_scale" in told)
+
+    def _unscale(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> bool:
+        """Divide a fused step's gradients by the scale; False where inf was found: no step."""
+        found = getattr(self, "found_inf", None)
+        scale = getattr(self, "grad_scale", None)
+        if found is None and scale is None:
+            return True
+        for parameter in parameters:
+            self._state_of(group, parameter)
+        if not group.get("fused"):
+            raise AssertionError("Expected grad_scale and found_inf to be None")
+        if found is not None and found.item():
+            return False
+        if scale is not None:
+            for gradient in gradients:
+                gradient.div_(scale)
+        return True
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         with quiet():

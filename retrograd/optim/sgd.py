@@ -26,6 +26,7 @@ class SGD(Optimizer):
     """
 
     _compiled_rule = "sgd"
+    _takes_scale = True
     _later_options: ClassVar[dict[str, object]] = {
         "nesterov": False,
         "maximize": False,

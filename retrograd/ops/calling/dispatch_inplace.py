@@ -25,6 +25,7 @@ from retrograd.ops.calling.dispatch import computed, package
 from retrograd.ops.calling.operands import OPERANDS, half_of, level_of, operands_of
 from retrograd.ops.calling.out_types import check_out_type
 from retrograd.ops.calling.recording import fill_outputs, is_wanted, make_node, pass_on_cut
+from retrograd.ops.making.memory import in_same_memory
 from retrograd.tensor import Array, Tensor
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     tensors, arrays = operands
     if SPARSE.exist and has_sparse([*arrays, *(x._array for x in outs if isinstance(x, Tensor))]):
         raise sparse_array.refuse_out(op, [*tensors, *outs])
-    for value in [*tensors, *outs]:
+    # a comparison or an index has no gradient to lose
+    operands_with_rules = op.plan.sources_of_edges(tensors)
+    for value in [*operands_with_rules, *outs]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise errors.runtime_error(
                 f"{op.label}(): functions with out=... arguments don't support automatic "
@@ -190,7 +193,7 @@ def write_out(name: str, target: object, result: Array) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        target._array = xp.empty(result.shape, target._array.dtype)
+        target._array = in_same_memory(target, result.shape)  # views see what is written
     check_not_expanded(target)
     announce_write(target, name)
     xp.copy_into(target._array, result)

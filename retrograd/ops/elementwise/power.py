@@ -229,7 +229,9 @@ def _pow_inplace_operator(self: Tensor, exponent: Tensor | complex) -> Tensor:
 
 @method_only(operators=("__rpow__",))
 def _reflected_pow(self: Tensor, other: Tensor | complex) -> Any:
-    """``other ** self`` for a number."""
+    """``other ** self``."""
+    if isinstance(other, Tensor):
+        return _TENSOR(other, self)
     if isinstance(other, NUMBERS):
         return _BASE(other, self)
     return NotImplemented

@@ -225,22 +225,17 @@ def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tenso
 # ----------------------------------------------------------------------------------------- ldexp
 
 
-def _check_ldexp(input: Array, other: Array) -> None:
-    if other.dtype is dtypes.B8:
-        raise errors.not_implemented_for("ldexp_cpu_exp", dtypes.B8)
-
-
 @op(
     input=lambda m, g, other: m.mul(g, m.pow(2.0, other)),
     other=lambda m, g, out: m.mul(g, m.mul(out, math.log(2))),
     float_result=True,
-    check=_check_ldexp,
     samples=lambda: [
         Sample(T(3, 4), T(4), dtypes=(*FLOATS, *HALVES)),
         Sample(T(3), T(3, low=0, dtype="int64")),
         Sample(T(3), T(values=2, dtype="int32")),
         Sample(T(3, dtype="int64"), T(3, dtype="int64"), grad=False),
         Sample(T(3), T(3, dtype="bool"), grad=False),
+        Sample(T(3, dtype="bool"), T(3, dtype="bool"), grad=False),
         Sample(T(3), 2, error=(TypeError, "")),
     ],
     inplace_names=("torch.ldexp_",),

@@ -203,6 +203,8 @@ def _householder_product(A: Tensor, tau: Tensor) -> Tensor:
     ones = xp.broadcast_to(xp.eye(rows, columns, dtype=a.dtype), a.shape)
     reflections = RECORDED.add(below, wrap(xp.array(ones)))
     product = wrap(xp.array(ones))
+    if not sizes.shape[-1]:  # constant, yet part of the graph
+        product = RECORDED.add(product, RECORDED.mul(RECORDED.sum(tau), 0.0))
     for i in reversed(range(sizes.shape[-1])):
         vector = RECORDED.narrow(reflections, -1, i, 1)
         size = RECORDED.unsqueeze(RECORDED.narrow(tau, -1, i, 1), -1)

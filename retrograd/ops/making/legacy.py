@@ -14,7 +14,7 @@ from retrograd import dtypes
 from retrograd.engine.walk import ENGINE
 from retrograd.notices import runtime_error, warn_once
 from retrograd.ops.errors import argument_type
-from retrograd.ops.making.arguments import size_argument
+from retrograd.ops.making.arguments import invalid_combination, size_argument
 from retrograd.ops.making.construction import array_from, as_class, fresh, is_sequence
 from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array
@@ -44,10 +44,32 @@ def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:
     return np.empty(size_argument("new", args, {}), kind.numpy)
 
 
-@forms("(cls, *args: Any, device: Device = None) -> Self")
-def _new_tensor(cls: type[Tensor], *args: object, device: Device = None) -> Tensor:
+def _with_size(args: tuple[object, ...], size: object) -> tuple[object, ...]:
+    """The arguments, with sizes that were given by name in their place."""
+    if size is None:
+        return args
+    if args:
+        raise invalid_combination("new", args, _NEW_FORMS, size=size)
+    return (Size(size_argument("new", (size,), {})),)
+
+
+_NEW_FORMS = """*, torch.device device = None
+torch.Storage storage
+Tensor other
+tuple of ints size, *, torch.device device = None
+object data, *, torch.device device = None"""
+
+
+@forms(
+    "(cls, *args: Any, device: Device = None) -> Self",
+    "(cls, *, size: Sequence[int], device: Device = None) -> Self",
+)
+def _new_tensor(
+    cls: type[Tensor], *args: object, size: object = None, device: Device = None
+) -> Tensor:
     """``Tensor(...)`` and its subclasses: sizes or data, in the default dtype."""
     require_cpu(device)
+    args = _with_size(args, size)
     if len(args) == 1 and isinstance(args[0], Tensor):
         made: Tensor = RECORDED._alias(args[0])
     else:
@@ -92,10 +114,10 @@ tensor_member("_make_subclass", staticmethod(_make_subclass))
 
 
 @tensor_method
-def new(self: Tensor, *args: object, device: Device = None) -> Tensor:
+def new(self: Tensor, *args: object, size: object = None, device: Device = None) -> Tensor:
     """A tensor of this dtype from sizes or data."""
     require_cpu(device)
-    return fresh(_legacy_array(args, self.dtype))
+    return fresh(_legacy_array(_with_size(args, size), self.dtype))
 
 
 class _TypedTensor(type):
@@ -103,8 +125,9 @@ class _TypedTensor(type):
 
     dtype: dtypes.dtype
 
-    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+    def __call__(cls, *args: Any, size: Any = None, device: Any = None) -> Tensor:
         require_cpu(device)
+        args = _with_size(args, size)
         if len(args) == 1 and isinstance(args[0], Tensor):
             if args[0].dtype is not cls.dtype:
                 raise TypeError(

@@ -412,22 +412,31 @@ def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = Non
         raise RuntimeError("cannot resize variables that has a forward grad")
     shape = size_argument("resize_", size, {})
     announce_write(self, "resize_")
-    array, count = self._array, math.prod(shape)
-    owner = _storage_owner(self)
-    offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0
+    array = self._array
     if array.shape != shape:
         check_counted(self)
-        memory = owner.reshape(-1, order="A")
-        if not np.shares_memory(memory, owner) or memory.size - offset < count:
-            grown = np.empty(offset + count, array.dtype)
-            grown[: memory.size] = memory[: grown.size]
-            memory = grown
-        self._array = memory[offset : offset + count].reshape(shape)
+        self._array = in_same_memory(self, shape)
     if memory_format is not None and memory_format is not preserve_format:
         self._array = _reordered(self._array, memory_format)
     if array.shape != shape:
         bump(self, "resize_")
     return self
+
+
+def in_same_memory(tensor: Tensor, shape: tuple[int, ...]) -> Array:
+    """The memory behind a tensor, from its first element on, in another shape.
+
+    New memory with the same elements where that is too small; other tensors keep the old one.
+    """
+    array, count = tensor._array, math.prod(shape)
+    owner = _storage_owner(tensor)
+    offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0
+    memory = owner.reshape(-1, order="A")
+    if not np.shares_memory(memory, owner) or memory.size - offset < count:
+        grown = np.empty(offset + count, array.dtype)
+        grown[: memory.size] = memory[: grown.size]
+        memory = grown
+    return memory[offset : offset + count].reshape(shape)
 
 
 def _reordered(array: Array, order: memory_format) -> Array:

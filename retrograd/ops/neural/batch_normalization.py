@@ -16,7 +16,7 @@ from retrograd.engine.state import TRANSFORMS
 from retrograd.engine.views import bump
 from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Gradients, Namespace, wrap_dim
+from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.normalization import (
     Layout,
     Shape,
@@ -209,8 +209,9 @@ def batch_norm_of(
 ) -> Tensor:
     """batch_norm after the checks that only ``nn.functional`` makes."""
     array = input._array
-    wrap_dim(1, array.ndim)
-    channels = array.shape[1]
+    if not array.ndim:
+        raise errors.dimension_range(1, 0)
+    channels = array.shape[1] if array.ndim > 1 else 0  # PyTorch's sample of no channels
     statistics = (("running_mean", running_mean), ("running_var", running_var))
     for name, value in (*statistics, ("weight", weight), ("bias", bias)):
         if value is None:

@@ -250,6 +250,7 @@ compiled_first(
         *_shapes(2, 1.0),
         *_shapes(beta=0.5, threshold=3),
     ],
+    out=True,
     elementwise=True,
 )
 def softplus(xp: Namespace, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:

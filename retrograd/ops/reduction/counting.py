@@ -395,6 +395,18 @@ def histc(xp: Namespace, input: Array, bins: int = 100, min: float = 0, max: flo
     return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
 
 
+def bins_of(xp: Namespace, edges: Array, values: Array) -> Array:
+    """The bin of each value; by halves as PyTorch looks, which shows where edges do not rise."""
+    first = xp.zeros(values.shape, dtypes.I64)
+    count = xp.full(values.shape, len(edges), dtypes.I64)
+    while count.any():
+        half = count // 2
+        above = (values < edges[xp.minimum(first + half, len(edges) - 1)]) | (count == 0)
+        first = xp.where(above, first, first + half + 1)
+        count = xp.where(above, half, count - half - 1)
+    return xp.clip(first - 1, 0, len(edges) - 2)
+
+
 @op(
     input=_undifferentiated("histogram"),
     edges=_undifferentiated("histogram"),
@@ -410,7 +422,7 @@ def _histogram(
 ) -> tuple[Array, Array]:
     values = input.reshape(-1)
     inside = (values >= edges[0]) & (values <= edges[-1])
-    places = xp.minimum(xp.searchsorted(edges, values[inside], "right") - 1, len(edges) - 2)
+    places = bins_of(xp, edges, values[inside])
     weights = None if weight is None else weight.reshape(-1)[inside].astype(dtypes.F64)
     counts = xp.bincount(places, weights, len(edges) - 1).astype(input.dtype)
     if density:

@@ -12,7 +12,15 @@ from retrograd.backend import backend_of
 from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_dim
-from retrograd.ops.kinds import Array, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
+from retrograd.ops.kinds import (
+    Array,
+    DType,
+    Ints,
+    Namespace,
+    restore_dims,
+    wrap_dim,
+    wrap_dims,
+)
 from retrograd.ops.registry import (
     RECORDED,
     Table,
@@ -449,9 +457,13 @@ def product_of_others(m: Table, input: Tensor, dim: int) -> Tensor:
     return m.mul(m.cumprod(before, dim), m.flip(m.cumprod(after, dim), (dim,)))
 
 
-def _product_gradient(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor:
+def _product_gradient(
+    m: Table, g: Tensor, input: Tensor, out: Tensor, input_dtype: DType, out_dtype: DType
+) -> Tensor:
     if not input.shape:
         return g
+    if input_dtype != out_dtype:  # what was multiplied; of complex numbers maybe the real parts
+        input = m._to_dtype(input, out_dtype)
     if not has_zeros(input):
         return m.mul(g, m.div(out, input))
     flat = m.reshape(input, (math.prod(input.shape),))
@@ -459,10 +471,19 @@ def _product_gradient(m: Table, g: Tensor, input: Tensor, out: Tensor) -> Tensor
 
 
 def _product_gradient_along(
-    m: Table, g: Tensor, input: Tensor, out: Tensor, dim: int, keepdim: bool
+    m: Table,
+    g: Tensor,
+    input: Tensor,
+    out: Tensor,
+    dim: int,
+    keepdim: bool,
+    input_dtype: DType,
+    out_dtype: DType,
 ) -> Tensor:
     if not input.shape:
         return g
+    if input_dtype != out_dtype:
+        input = m._to_dtype(input, out_dtype)
     g = restore_dims(m, g, input.shape, dim, keepdim)
     if not has_zeros(input):
         return m.mul(g, m.div(restore_dims(m, out, input.shape, dim, keepdim), input))
@@ -514,6 +535,8 @@ def _prod_samples() -> list[Sample]:
     more += [Sample(T(3, 4, dtype=name), grad=False) for name in ("bool", "uint8", "int32")]
     more += [Sample(T(2, 3, dtype=name), 1, grad=False) for name in ("bool", "int8")]
     more += [Sample(T(3), dtype="dtype:float64"), Sample(T(2, 3), 1, dtype="dtype:float64")]
+    more += [Sample(T(3), dtype="dtype:float64", dtypes=COMPLEX)]
+    more += [Sample(T(2, 3), 1, dtype="dtype:float32", dtypes=COMPLEX)]
     more += [Sample(T(3, 4), 2), Sample(T(3, 4), (0, 1)), Sample(T(3, 4), axis=0, keepdims=True)]
     return more
 

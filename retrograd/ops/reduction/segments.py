@@ -8,9 +8,11 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
+from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
+from retrograd.ops.reduction.counting import bins_of
 from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
@@ -172,6 +174,8 @@ def _histogram_samples() -> list[Sample]:
         Sample(points, [2, 2], range=[-1.0, 1.0, 0.0, 1.5]),
         Sample(points, [2, 2], weight=T(6, low=0.5, grad=False), density=True),
         Sample(points, edges),
+        Sample(points, [T(values=[-1.0, 1.0, 0.0, 2.0], grad=False), edges[1]]),
+        Sample(points, [T(values=[-1.0, math.nan, 1.0], grad=False), edges[1]], density=True),
         Sample(T(2, 3, 3, grad=False), [2, 1, 2]),
         Sample(points, [3], error=(RuntimeError, "histogramdd: The size of bins must be")),
         Sample(T(6, 2, dtype="int64"), [2, 2], error=(NotImplementedError, '"histogramdd"')),
@@ -230,9 +234,28 @@ def histogramdd(
     flat = None if weight is None else weight._array.reshape(-1)
     kind = input._array.dtype
     xp = backend_of(points).xp
-    found, _ = xp.histogramdd(points, edges, density=density, weights=flat)
+    found = _counted(xp, points, edges, flat)
+    if density:
+        with quiet():
+            found = found / found.sum()
+            for number, edge in enumerate(edges):
+                widths = xp.diff(edge).astype(dtypes.F64)
+                found = xp.moveaxis(xp.moveaxis(found, number, -1) / widths, -1, number)
     shown = tuple(wrap(xp.array(edge, kind)) for edge in edges)
     return return_types.histogramdd(wrap(found.astype(kind)), shown)
+
+
+def _counted(xp: Namespace, points: Array, edges: list[Array], weights: Array | None) -> Array:
+    """The counts (or weights) in each box of points that lie in none outside."""
+    inside = xp.ones(len(points), dtypes.B8)
+    for column, edge in zip(points.T, edges, strict=True):
+        inside &= (column >= edge[0]) & (column <= edge[-1])
+    box = xp.zeros(int(inside.sum()), dtypes.I64)
+    for column, edge in zip(points[inside].T, edges, strict=True):
+        box = box * (len(edge) - 1) + bins_of(xp, edge, column)
+    shape = [len(edge) - 1 for edge in edges]
+    chosen = None if weights is None else weights[inside].astype(dtypes.F64)
+    return xp.bincount(box, chosen, math.prod(shape)).astype(dtypes.F64).reshape(shape)
 
 
 def _edges(values: Array, bins: int, number: int, limits: Sequence[float] | None) -> Array:
