@@ -39,7 +39,8 @@ from retrograd.engine.views import edge_of, refresh
 from retrograd.lifecycle.site import user_site
 from retrograd.marks import differs
 from retrograd.notices import explained, runtime_error
-from retrograd.random.state import default_generator
+from retrograd.random.generator import Position
+from retrograd.random.state import USES, default_generator
 from retrograd.tensor import Array, Tensor, wrap
 
 __all__ = [
@@ -209,15 +210,18 @@ def call_function(function: type[Function], arguments: tuple[Any, ...], separate
     recorded = wanted and STATE.grad_enabled
     if recorded:
         _set_edges(node, tensors, 0)
-    position = default_generator.position() if recorded else ()
+    begin = default_generator.position() if recorded else None
+    others = USES.others
     returned = _run_forward(function, node, arguments, separate)
     single = not isinstance(returned, tuple)
     values = (returned,) if single else returned
     if recorded and are_fresh(node, tensors, values):
         join_fresh(node, values)
         results = values
-        if default_generator.position() == position:  # it draws nothing: it can run again
+        if USES.others == others:  # it can run again: only one generator has to be replayed
             remembered(node, arguments)
+            if default_generator.position() != begin:
+                node.drew_from = begin
             if STATE.scope is not None:
                 STATE.scope.made(node, arguments)
     else:
@@ -326,8 +330,13 @@ def _run_forward(
         set_grad_mode(enabled, cut)
 
 
-def forward_again(function: type[Function], arguments: list[Any]) -> list[Array | None]:
+def forward_again(
+    function: type[Function], arguments: list[Any], drew_from: Position | None
+) -> list[Array | None]:
     """What a second run of `forward` returns, for values that were let go."""
+    if drew_from is not None:
+        with default_generator.replayed(drew_from):
+            return forward_again(function, arguments, None)
     given = tuple([wrap(value) if is_array(value) else value for value in arguments])
     node = FunctionNode(function, given)
     returned = _run_forward(function, node, given, has_setup_context(function))

@@ -48,6 +48,7 @@ class FunctionNode(Node):
         "context",
         "described",
         "dirty_tensors",
+        "drew_from",
         "function",
         "is_pure_view",
         "materialize_grads",
@@ -63,6 +64,7 @@ class FunctionNode(Node):
 
     function: type[Function]  # the user's class
     arguments: tuple[Any, ...] | None  # what a second `forward` needs; see `recipes.remembered`
+    drew_from: tuple[Any, ...] | None  # where the generator was, if `forward` drew numbers
     attributes: dict[str, Any]  # what the user put on ctx
     context: weakref.ref[BackwardCFunction] | None
     tensor_arguments: tuple[bool, ...]  # which arguments of forward are tensors
@@ -82,7 +84,7 @@ class FunctionNode(Node):
         fill_node(self, FunctionNode)
         self.function = function
         self.attributes = {}
-        self.arguments = None
+        self.arguments = self.drew_from = None
         self.context = None
         are_tensors = [isinstance(x, Tensor) for x in arguments]
         self.tensor_arguments = tuple(are_tensors)

@@ -92,11 +92,27 @@ class Value:
 
     def saw(self, array: Array, cell: VersionCell, version: int) -> None:
         """Note an array with the value, as it is now."""
+        self.noticed(array, cell, version)
+        if self.recipe is not None:
+            self.recipe.is_saved = True
+
+    def noticed(self, array: Array, cell: VersionCell, version: int) -> None:
+        """Note an array that has the value; perhaps nobody saved it."""
         if self.held is None:
             self.held = weakref.ref(array)
             self.cell, self.version, self.strides = cell, version, array.strides
-        if self.recipe is not None:
-            self.recipe.is_saved = True
+
+    def is_there(self) -> bool:
+        """Whether it is kept, or somebody holds it, and nobody wrote to it."""
+        if self.cell is not None and self.cell.version != self.version:
+            return False
+        return self.array is not None or (self.held is not None and self.held() is not None)
+
+    def keep(self) -> bool:
+        """Keep the array that somebody holds now; whether there is one."""
+        if self.array is None and self.is_there():
+            self.array = None if self.held is None else self.held()
+        return self.array is not None
 
     def known(self) -> Array | None:
         """The array, if it need not be computed."""
@@ -424,8 +440,13 @@ def _written(
 
 
 @above
-def forward_again(function: type[Function], arguments: list[Any]) -> Sequence[Array]:
-    """The arrays that a custom Function's `forward` returns; None for what is no tensor."""
+def forward_again(
+    function: type[Function], arguments: list[Any], drew_from: tuple[Any, ...] | None
+) -> Sequence[Array]:
+    """The arrays that a custom Function's `forward` returns; None for what is no tensor.
+
+    If it draws, it does so from where the generator was then.
+    """
     raise NotImplementedError
 
 
@@ -449,14 +470,15 @@ def remembered(node: FunctionNode, arguments: Sequence[Any]) -> None:
 
 
 def _function_recipe(node: FunctionNode, value_of: ValueOf, given: Given | None) -> Recipe:
-    function = node.function
-    if given is not None:
-        found = _function_arguments(node, given.arguments, value_of, given)
-        return Recipe(node, found, lambda arguments: forward_again(function, arguments))
-    if node.arguments is None:
-        raise Unknown(f"what {node.function.__name__} was called with is not known, or it draws")
-    found = _function_arguments(node, node.arguments, value_of, None)
-    return Recipe(node, found, lambda arguments: forward_again(function, arguments))
+    function, drew_from = node.function, node.drew_from
+    arguments = node.arguments if given is None else given.arguments
+    if arguments is None:
+        raise Unknown(
+            f"{function.__name__} writes to its arguments, gets objects other than numbers, or "
+            "draws from a generator of its own"
+        )
+    found = _function_arguments(node, arguments, value_of, given)
+    return Recipe(node, found, lambda given: forward_again(function, given, drew_from))
 
 
 def _function_arguments(

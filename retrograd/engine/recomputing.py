@@ -1,26 +1,18 @@
 """Saved values that are let go and computed again: ``retain_graph="recompute"``.
 
 `survey` looks at the graph behind some nodes: every saved value that a node made (an `Entry`), its
-bytes, and whether a recipe can make it again or the reason why not. `demote` lets entries go; their
-nodes then hold a `Value` in their place, and `restored` computes it when a backward call, or
-anybody, reads it. What one call computes is shared by all that it runs, until the walk has passed
-it: nothing is computed twice in a call, and what lies behind the walk goes.
-
-`chosen_entries` decides what to let go. To compute a value again, everything that it came from has
-to be there or be computed too, so some values stay, as in a checkpointed network: those that are
-needed on both sides of a few cuts. Where to cut is chosen by bytes: what stays, and the most that
-lies between two cuts, are together as small as can be found.
+bytes, and whether a recipe can make it again or the reason why not. `engine.letting_go` lets some
+go; their nodes then hold a `Value` in their place, and `restored` computes it when a backward call,
+or anybody, reads it. What one call computes is shared by all that it runs, until the walk has
+passed it: nothing is computed twice in a call, and what lies behind the walk goes.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from retrograd.backend import is_array
 from retrograd.engine import failures
@@ -28,7 +20,7 @@ from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.cutting import nodes_behind
 from retrograd.engine.function_node import FunctionNode
 from retrograd.engine.node import GraphRoot, Node, dressed
-from retrograd.engine.packing import SavedTensor, pack_node
+from retrograd.engine.packing import SavedTensor
 from retrograd.engine.recipes import Leaf, Recipe, Unknown, Value, recipe_of
 from retrograd.engine.state import (
     IN_HOOK,
@@ -37,11 +29,9 @@ from retrograd.engine.state import (
     set_grad_mode,
     set_inference,
     set_saved_hooks,
+    set_scope,
 )
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, wrap
-
-# Smaller values stay: what stands in their place would take as much.
-SMALLEST = 1024
 
 
 class Entry:
@@ -189,7 +179,6 @@ def survey(roots: Iterable[Node]) -> Survey:
 
     ``survey([loss.grad_fn]).entries`` has, for every saved value that the graph made, its `nbytes`,
     the `cost` of computing it again and the `reason` why that cannot be done, if it cannot.
-    ``demote(survey, entries)`` lets some of them go.
     """
     return Survey(_nodes_behind(roots), {}, {}, lambda tensor: None)
 
@@ -257,163 +246,6 @@ def _saved_input(place: int, tensor: Tensor, version: int) -> Iterator[_Saved]:
         return
     if meta is None or not meta.tangents:
         yield place, tensor._grad_fn, tensor._output_nr, tensor._array, cell, version
-
-
-# ------------------------------------------------------------------------------- letting go
-
-
-def release_arrays(roots: Iterable[Node]) -> None:
-    """Let go of what can be computed again of the graph behind some nodes."""
-    let_go(survey(roots))
-
-
-def let_go(found: Survey) -> None:
-    """Let go of what is best computed again."""
-    demote(found, chosen_entries(found))
-
-
-def demote(found: Survey, entries: Iterable[Entry]) -> None:
-    """Let go of some saved values; what recipes need of the others stays with these."""
-    entries = [entry for entry in entries if entry.reason is None]
-    gone = {entry.value for entry in entries}
-    for value in gone:
-        value.array = None
-    for value, array in found.arrays.items():
-        if value not in gone and value.array is None:
-            value.array = array
-    by_node: dict[Node, list[Entry]] = {}
-    for entry in entries:
-        by_node.setdefault(entry.node, []).append(entry)
-    for node, members in by_node.items():
-        if not isinstance(node, FunctionNode):
-            pack_node(node)
-        for entry in members:
-            saved = node.saved[entry.place] if entry.place < len(node.saved) else None
-            if type(saved) is SavedTensor:
-                saved.replace(entry.value, restored)
-
-
-def chosen_entries(found: Survey) -> list[Entry]:
-    """The entries to let go, so that kept and computed values together take the fewest bytes."""
-    spans = _spans(found)
-    kept = crossing(list(spans.values()), best_cuts(list(spans.values()), len(found.nodes)))
-    staying = {memory for memory, stays in zip(spans, kept, strict=True) if stays}
-    return [
-        entry
-        for entry in found.entries
-        if entry.reason is None and entry.nbytes >= SMALLEST and entry.memory not in staying
-    ]
-
-
-class Span(NamedTuple):
-    """Memory of the graph: made by one node, last needed by another (their places), its bytes."""
-
-    start: int
-    end: int
-    nbytes: int
-    is_saved: bool  # else it is gone, and can only be computed
-
-
-def _spans(found: Survey) -> dict[object, Span]:
-    """All memory that computing values again would need, views with what they are views of."""
-    places = {node: index for index, node in enumerate(found.nodes)}
-    memory_of: dict[Value, object] = {}
-    spans: dict[object, Span] = {}
-    for entry in found.entries:
-        recipe = entry.value.recipe
-        if entry.reason is None and recipe is not None:
-            memory_of[entry.value] = entry.memory
-            maker = recipe.node()  # random numbers have none: they can be drawn where they are used
-            start = places[entry.node] if maker is None else places.get(maker, 0)
-            known = spans.get(entry.memory, Span(start, start, entry.nbytes, True))
-            end = max(known.end, places[entry.node])
-            spans[entry.memory] = Span(min(known.start, start), end, known.nbytes, True)
-    for index, node in enumerate(found.nodes):  # a view comes after what it is a view of
-        made = found.recipes[node]
-        for value in made.inputs() if isinstance(made, Recipe) else ():
-            maker = None if value.recipe is None else value.recipe.node()
-            if maker is None or maker not in places:
-                continue
-            if value not in memory_of:
-                memory_of[value] = _memory_of(value, maker, memory_of)
-            memory = memory_of[value]
-            if memory is None:
-                continue
-            known = spans.get(memory, Span(places[maker], 0, _size(maker, value.number), False))
-            spans[memory] = known._replace(end=max(known.end, index))
-    return spans
-
-
-def _memory_of(value: Value, maker: Node, memory_of: dict[Value, object]) -> object:
-    """What stands for the memory of a value that nobody saved; None for a view of a leaf."""
-    op = dressed(maker).op
-    if op is None or op.view is None or value.recipe is None:
-        return value
-    for source in value.recipe.inputs():
-        return memory_of.get(source, value)
-    return None
-
-
-def _size(node: Node, number: int) -> int:
-    several = isinstance(node.shape, list)
-    shape, dtype = (node.shape[number], node.dtype[number]) if several else (node.shape, node.dtype)
-    return 0 if shape is None else math.prod(shape) * int(dtype.itemsize)
-
-
-_GONE = 8  # how much worse it is if such memory is needed across a cut
-
-
-def best_cuts(spans: Sequence[Span], count: int) -> list[int]:
-    """After which nodes to cut: the fewest bytes that stay, with the most between two cuts."""
-    if not spans:
-        return []
-    across = [0] * (count + 1)
-    made = [0] * count
-    for start, end, size, is_saved in spans:
-        # what is gone cannot be kept at a cut: beyond it, the way back goes on
-        across[start] += size if is_saved else _GONE * size
-        across[end] -= size if is_saved else _GONE * size
-        made[start] += size
-    across = list(accumulate(across))
-    made = list(accumulate(made))
-    best: list[int] = []
-    least = made[-1]  # without a cut, all of it is there at once
-    number = 1
-    while number < count:
-        cuts = _cuts(across, made, number)
-        held = 0
-        between = [0] * (len(cuts) + 1)
-        for span in spans:
-            place = bisect_right(cuts, span.start - 1)
-            if place == len(cuts) or cuts[place] >= span.end:
-                between[place] += span.nbytes
-            else:
-                held += span.nbytes if span.is_saved else _GONE * span.nbytes
-        if held + max(between) < least:
-            least, best = held + max(between), cuts
-        number += 1 + number // 4
-    return best
-
-
-def _cuts(across: Sequence[int], made: Sequence[int], number: int) -> list[int]:
-    """That many cuts, about equally many bytes apart, each where the fewest bytes cross it."""
-    middles = [made[-1] * part / (2 * number + 2) for part in range(1, 2 * number + 2, 2)]
-    borders = [bisect_right(made, middle) for middle in middles]
-    found: set[int] = set()
-    for start, end in pairwise(borders):
-        if end > start:
-            found.add(min(range(start, end), key=across.__getitem__))
-    return sorted(found)
-
-
-def crossing(spans: Sequence[Span], cuts: Sequence[int]) -> list[bool]:
-    """For each span, whether it is kept: a cut comes after it was made, before its last use."""
-    return [
-        span.is_saved
-        and (place := bisect_right(cuts, span.start - 1)) < len(cuts)
-        and cuts[place] < span.end
-        for span in spans
-    ]
 
 
 # --------------------------------------------------------------------------- computing again
@@ -510,12 +342,13 @@ def _read(argument: Any, recipe: Recipe, done: Computed) -> Any:
 
 @contextmanager
 def _plainly() -> Iterator[None]:
-    """Without what the surroundings of a backward call would add: history, casts, hooks."""
+    """Without what the surroundings would add: history, casts, hooks, a scope's notes."""
     state = STATE
     enabled, cut, hooks = state.grad_enabled, state.cut, state.saved_hooks
-    autocast, inference = state.autocast, state.inference
+    autocast, inference, scope = state.autocast, state.inference, state.scope
     set_grad_mode(False, IN_HOOK)
     try:
+        set_scope(None)
         set_saved_hooks(())
         set_autocast(None)
         set_inference(False)
@@ -524,4 +357,5 @@ def _plainly() -> Iterator[None]:
         set_inference(inference)
         set_autocast(autocast)
         set_saved_hooks(hooks)
+        set_scope(scope)
         set_grad_mode(enabled, cut)

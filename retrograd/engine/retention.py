@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from retrograd.engine.cutting import nodes_behind
+from retrograd.engine.letting_go import release_arrays
 from retrograd.engine.node import BackwardCall, Node
-from retrograd.engine.recomputing import release_arrays
 from retrograd.engine.views import edge_of
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor

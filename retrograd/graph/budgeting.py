@@ -19,10 +19,11 @@ from retrograd.diagnostics.render import display_path
 from retrograd.engine.accumulate import is_accumulator
 from retrograd.engine.elsewhere import Moved, is_movable, move, weakly
 from retrograd.engine.function_node import FunctionNode
+from retrograd.engine.letting_go import demote
 from retrograd.engine.node import Node, dressed
 from retrograd.engine.packing import SavedTensor, pack_node
 from retrograd.engine.recipes import Recipe, Value
-from retrograd.engine.recomputing import Entry, Survey, demote, owner_of, saved_values, survey
+from retrograd.engine.recomputing import Entry, Survey, owner_of, saved_values, survey
 from retrograd.engine.state import STATE, set_on_saved
 from retrograd.graph.offloading import offload
 from retrograd.graph.sizes import bytes_of

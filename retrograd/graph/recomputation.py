@@ -15,12 +15,13 @@ from retrograd.tensor import Tensor
 
 
 def recompute() -> AbstractContextManager[None]:
-    """Around a forward pass: its saved arrays go at the end, and backward computes them again.
+    """Around a forward pass: its saved arrays go as it runs, and backward computes them again.
 
-    The graph made in the block then holds leaves, inputs and a few values in between, from which a
-    backward call computes the rest piece by piece. Gradients are those of a graph that keeps
-    everything. Random numbers are drawn again from the generator's state; a leaf that was written
-    in between is an error (RG102) that names the line. The model need not be changed.
+    The graph made in the block holds leaves, inputs and a few values in between, from which a
+    backward call computes the rest piece by piece: so forward and backward need far less memory at
+    their peak. Gradients are those of a graph that keeps everything. Random numbers are drawn
+    again from the generator's state; a leaf that was written in between is an error (RG102) that
+    names the line. The model need not be changed.
 
     >>> from retrograd import graph
     >>> layer = torch.nn.Linear(64, 64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from retrograd.backend import kernels
 __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Array", "Generator", "chunks"]
 
 Array: TypeAlias = npt.NDArray[Any]
+Position: TypeAlias = tuple[int, bytes, tuple[Any, ...]]
 
 DEFAULT_SEED = 67280421310721
 """The seed of a generator that was never seeded."""
@@ -94,9 +96,35 @@ class Generator(kernels.Stream):
         self.cached_normal = None
         self._float_normal: float | None = None  # kept for the state only: nothing reads it
 
-    def position(self) -> tuple[object, ...]:
+    def position(self) -> Position:
         """Where the stream is; equal if nothing was drawn in between."""
-        return self._seed, self._key.tobytes(), self._next, self.cached_normal
+        return self._seed, self._key.tobytes(), self._position()
+
+    @contextmanager
+    def replayed(self, position: Position) -> Iterator[None]:
+        """A block whose draws come from where the stream was; then it goes on where it is now.
+
+        >>> generator = Generator().manual_seed(0)
+        >>> begin = generator.position()
+        >>> first = generator.random32(2)
+        >>> with generator.replayed(begin):
+        ...     again = generator.random32(2)
+        >>> (first == again).all(), (first == generator.random32(2)).any()
+        (np.True_, np.False_)
+        """
+        with self.lock:
+            now = self.position()
+            self._go_to(position)
+            try:
+                yield
+            finally:
+                self._go_to(now)
+
+    def _go_to(self, position: Position) -> None:
+        self._seed, key, place = position
+        self._key[:] = np.frombuffer(key, np.uint32)
+        self._open(_tempered(self._key))
+        self._next, self._stop, self.cached_normal, self._float_normal = place
 
     # ---- seeds
 

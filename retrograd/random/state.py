@@ -54,6 +54,15 @@ class Generator(streams.Generator):
 default_generator = Generator()
 
 
+class _Uses:
+    """How often a call was given a generator: who replays the default one wants to know."""
+
+    others: int = 0
+
+
+USES = _Uses()
+
+
 def generator_or_default(generator: Generator | None, function: str) -> Generator:
     """A ``generator=`` argument, or the default generator for None."""
     if generator is None:
@@ -63,6 +72,8 @@ def generator_or_default(generator: Generator | None, function: str) -> Generato
             f"{function}(): argument 'generator' must be torch.Generator, not "
             f"{type(generator).__name__}"
         )
+    if generator is not default_generator:
+        USES.others += 1
     return generator
 
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 import retrograd as torch
-from retrograd.engine import recomputing
-from retrograd.engine.recomputing import Span, best_cuts, crossing, survey
+from retrograd.engine import letting_go, recomputing
+from retrograd.engine.checkpoints import Span, best_cuts, crossing
+from retrograd.engine.recomputing import survey
 from tests.graph.programs import Step, collected, leaves, programs, run
 
 F = torch.nn.functional
@@ -22,7 +23,7 @@ F = torch.nn.functional
 @pytest.fixture(autouse=True)
 def everything_counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small arrays too."""
-    monkeypatch.setattr(recomputing, "SMALLEST", 0)
+    monkeypatch.setattr(letting_go, "SMALLEST", 0)
     yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 
 import retrograd as torch
 from retrograd import graph
-from retrograd.engine import recomputing
+from retrograd.engine import letting_go, recompute_scope
 from retrograd.engine.state import HOT, STATE
 from tests.graph.programs import Step, collected, leaves, programs, run
 
@@ -22,7 +23,8 @@ F = torch.nn.functional
 @pytest.fixture(autouse=True)
 def everything_counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small arrays too."""
-    monkeypatch.setattr(recomputing, "SMALLEST", 0)
+    monkeypatch.setattr(letting_go, "SMALLEST", 0)
+    monkeypatch.setattr(recompute_scope, "SMALLEST_WINDOW", 0)
     yield
 
 
@@ -72,6 +74,125 @@ def test_what_it_holds() -> None:
     y = F.dropout((x * 2 + 1.5).exp(), 0.5).tanh()
     (expected,) = torch.autograd.grad((y * y).sum(), x)
     assert torch.equal(found, expected)
+
+
+def deep(count: int, *shape: int) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    width = shape[-1]
+    layers = [m for _ in range(count) for m in (torch.nn.Linear(width, width), torch.nn.Tanh())]
+    return torch.nn.Sequential(*layers), torch.randn(*shape)
+
+
+def most_alive(net: Any, x: Any, *, scoped: bool) -> tuple[int, Any]:
+    """The most results of layers that were alive at once while the forward ran, and its loss."""
+    made: list[weakref.ref[Any]] = []
+    most = 0
+    with graph.recompute() if scoped else contextlib.nullcontext():
+        y = x
+        for layer in net:
+            y = layer(y)
+            made.append(weakref.ref(y._array))
+            most = max(most, sum(known() is not None for known in made))
+        return most, y.square().mean()
+
+
+def test_the_forward_itself_holds_less() -> None:
+    """Arrays go while it runs, so that its peak falls as that of a wrapped model would."""
+    net, x = deep(100, 8, 16)
+    plain, expected_loss = most_alive(net, x, scoped=False)
+    scoped, loss = most_alive(net, x, scoped=True)
+    assert plain >= 100 and scoped <= 35  # about twice the root, and what an op works on
+    expected = torch.autograd.grad(expected_loss, net.parameters())
+    assert same(torch.autograd.grad(loss, net.parameters()), expected)
+
+
+def test_a_skip_connection_over_everything() -> None:
+    """A value from far before is kept when it is read, and not computed again from the begin."""
+    net, x = deep(40, 8, 16)
+    found = []
+    for scoped in (True, False):
+        with graph.recompute() if scoped else contextlib.nullcontext():
+            first = net[1](net[0](x))
+            y = first
+            for layer in net[2:]:
+                y = layer(y)
+            loss = (y + first).square().mean()
+            del y, first
+        found.append(torch.autograd.grad(loss, net.parameters()))
+    assert same(*found)
+
+
+def test_training_steps_in_one_scope_leave_nothing() -> None:
+    net, x = deep(10, 8, 16)
+    alive = []
+    gc.collect()
+    gc.disable()
+    try:
+        with graph.recompute():
+            for _ in range(20):
+                loss = net(x).square().mean()
+                loss.backward()
+                del loss
+                alive.append(len(gc.get_objects()))
+    finally:
+        gc.enable()
+    assert alive[-1] <= alive[5] + 5
+
+
+class Dropped(torch.autograd.Function):
+    """Draws in its forward; saves its result and what it drew."""
+
+    runs = 0
+    generator: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Dropped.runs += 1
+        result = x * (torch.rand(x.shape, generator=Dropped.generator) > 0.5)
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (result,) = ctx.saved_tensors
+        return gradient * (result != 0)
+
+
+@pytest.mark.parametrize("way", ["scope", "recompute"])
+def test_a_function_that_draws_draws_the_same_again(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recompute_scope, "SMALLEST_WINDOW", 10**6)  # nothing stays for a border
+    x = torch.randn(100, requires_grad=True)
+    found = []
+    for scoped in (True, False):
+        torch.manual_seed(7)
+        with graph.recompute() if scoped and way == "scope" else contextlib.nullcontext():
+            loss = Dropped.apply(x.exp()).sin().sum()
+        Dropped.runs = 0
+        if way == "recompute":
+            loss.backward(retain_graph="recompute" if scoped else True)
+        state = torch.get_rng_state()
+        found.append(torch.autograd.grad(loss, x)[0])
+        assert torch.equal(torch.get_rng_state(), state)
+        assert Dropped.runs == scoped
+    assert torch.equal(*found)
+
+
+def test_a_function_with_a_generator_of_its_own_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dropped, "generator", torch.Generator().manual_seed(3))
+    x = torch.randn(100, requires_grad=True)
+    with graph.recompute():
+        y = Dropped.apply(x.exp())
+        loss = y.sin().sum()
+    kept = y.detach().clone()
+    (reason,) = {row.reason for row in graph.recomputable(loss).rows if row.op == "DroppedBackward"}
+    assert reason is not None and "a generator of its own" in reason
+    del y
+    Dropped.runs = 0
+    (found,) = torch.autograd.grad(loss, x)
+    assert Dropped.runs == 0
+    assert torch.equal(found, kept.cos() * (kept != 0) * x.detach().exp())
 
 
 def test_inputs_made_before_are_held() -> None:

@@ -20,6 +20,7 @@ from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, functional
 from retrograd.random.discrete import bernoulli
+from retrograd.random.generator import Position
 from retrograd.random.layout import fill_, new_like
 from retrograd.random.mapping import batches, is_mapped
 from retrograd.random.state import default_generator
@@ -92,29 +93,24 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
         return input
     if p == 1:
         return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
-    state = None if STATE.scope is None else default_generator.get_state_array()
+    begin = None if STATE.scope is None else default_generator.position()
     noise = _noise(array, 1 - p, features)
     _check_type(array)
     drawn = noise._elements()  # fresh: ours to write
     drawn /= 1 - p
-    if STATE.scope is not None and state is not None and not TRANSFORMS.active:
-        STATE.scope.drew(noise, _drawn_again(state, array, 1 - p, features))
+    if STATE.scope is not None and begin is not None and not TRANSFORMS.active:
+        STATE.scope.drew(noise, _drawn_again(begin, array, 1 - p, features))
     return _multiply(input, noise, inplace)
 
 
-def _drawn_again(state: Array, like: Array, keep: float, features: bool) -> Callable[[], Array]:
+def _drawn_again(begin: Position, like: Array, keep: float, features: bool) -> Callable[[], Array]:
     """A function that draws the same noise again, and leaves the generator as it is."""
     xp, shape, strides, dtype = xp_of(like), like.shape, like.strides, like.dtype
 
     def draw() -> Array:
         again = copy_with_strides(xp.empty(shape, dtype), strides)
-        with default_generator.lock:
-            now = default_generator.get_state_array()
-            default_generator.set_state_array(state)
-            try:
-                noise = _noise(again, keep, features)._elements()
-            finally:
-                default_generator.set_state_array(now)
+        with default_generator.replayed(begin):
+            noise = _noise(again, keep, features)._elements()
         noise /= keep
         return noise
 
