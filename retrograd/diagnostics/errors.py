@@ -20,14 +20,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .catalogue import catalogue, find
 from .entry import Entry, Form
 from .hints import hints
 from .pages import read_page
 from .render import WIDTH, render
-from .report import Help, Report, Span
+from .report import Fix, Report, Span, advice
 
 # Classes by the name they have in this module, and those made for a pair of class and raised type.
 _CLASSES: dict[str, type[RetrogradError]] = {}
@@ -67,17 +67,17 @@ class RetrogradError(Exception):
     @property
     def reason(self) -> str | None:
         """The cause among the code's reasons, None where the evidence does not decide."""
-        return None if self.report is None else self.report.reason
+        return None if self.report is None else self.report.cause or None
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> Sequence[Span]:
         """Places in the program, in the order of the story."""
         return () if self.report is None else self.report.spans
 
     @property
-    def fix(self) -> Help | None:
+    def fix(self) -> Fix | None:
         """The first advice, with its edit where one is sure."""
-        return None if self.report is None or not self.report.helps else self.report.helps[0]
+        return None if self.report is None or not self.report.fixes else self.report.fixes[0]
 
     def to_dict(self) -> dict[str, object]:
         """The error as JSON-ready data."""
@@ -247,8 +247,8 @@ def describe(
         return None
     known: dict[str, object] = {**stated, **facts}
     title = form.title if form is not None and form.title else entry.summary
-    why = None if form is None or form.why is None else form.why.format(**known)
-    helps = tuple(Help(text.format(**known)) for text in (form.helps if form else ()))
+    why = "" if form is None or form.why is None else form.why.format(**known)
+    helps = tuple(advice(text.format(**known)) for text in (form.helps if form else ()))
     return Report(
         entry.code,
         title.format(**known) if form is not None and form.title else title,
@@ -256,7 +256,7 @@ def describe(
         why,
         (*hints(entry.code, known), *helps),
         notes,
-        None if form is None else form.reason,
+        "" if form is None else form.reason or "",
         entry.level if form is None or form.level is None else form.level,
         known,
     )

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .report import Help
+from .report import Fix, advice
 
 
-def hints(code: str, facts: Mapping[str, object]) -> tuple[Help, ...]:
+def hints(code: str, facts: Mapping[str, object]) -> tuple[Fix, ...]:
     """What the facts of a case suggest; they go before the general advice.
 
     >>> hints("RG202", {"rows": "2", "a": "3", "b": "5", "columns": "3"})[0].text
     'the right operand would fit transposed: use .T'
     """
     function = _HINTS.get(code)
-    return () if function is None else tuple(Help(text) for text in function(facts))
+    return () if function is None else tuple(advice(text) for text in function(facts))
 
 
 def _broadcast(facts: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import os
 import textwrap
 import unicodedata
 
-from .report import Edit, Help, Location, Report, Span
+from .report import Edit, Fix, Place, Report, Span
 
 WIDTH = 100
 NARROWEST = 40
@@ -50,7 +50,7 @@ def render(report: Report, *, width: int = WIDTH, color: bool = False) -> str:
     """
     paint = _Painter(color)
     width = max(width, NARROWEST)
-    gutter = max((len(str(span.location.line)) for span in report.spans), default=2)
+    gutter = max((len(str(span.place.line)) for span in report.spans), default=2)
     gutter = max(gutter, 2)
 
     heading = _wrap(f"{report.level}[{report.code}]: {report.title}", "", "    ", width)
@@ -60,8 +60,8 @@ def render(report: Report, *, width: int = WIDTH, color: bool = False) -> str:
     lines += _render_spans(report, gutter, width, paint)
     if report.why:
         lines += _labelled("why", report.why, width, paint)
-    shown = {(span.location.file, span.location.line) for span in report.spans}
-    for item in report.helps:
+    shown = {(span.place.file, span.place.line) for span in report.spans}
+    for item in report.fixes:
         lines += _render_help(item, gutter, width, shown, paint)
     for note in report.notes:
         lines += _labelled("note", note, width, paint)
@@ -84,10 +84,10 @@ def display_path(file: str) -> str:
     return file if relative.startswith("..") else relative
 
 
-def place(location: Location) -> str:
+def place(at: Place) -> str:
     """`file:line:column`, the column counted from 1 as editors do."""
-    text = f"{display_path(location.file)}:{location.line}"
-    return text if location.column is None else f"{text}:{location.column + 1}"
+    text = f"{display_path(at.file)}:{at.line}"
+    return text if at.column is None else f"{text}:{at.column + 1}"
 
 
 def _labelled(label: str, text: str, width: int, paint: _Painter) -> list[str]:
@@ -117,11 +117,11 @@ def _render_spans(report: Report, gutter: int, width: int, paint: _Painter) -> l
     if primary is None:
         return []
     bar = paint("frame", " " * gutter + " |")
-    lines = [" " * gutter + paint("frame", "--> ") + place(primary.location), bar]
+    lines = [" " * gutter + paint("frame", "--> ") + place(primary.place), bar]
     ordered = sorted(report.spans, key=lambda span: (span.order is None, span.order or 0))
-    file, line = primary.location.file, None
+    file, line = primary.place.file, None
     for span in ordered:
-        where = span.location
+        where = span.place
         if where.file != file:
             lines.append(" " * gutter + paint("frame", "::: ") + place(where))
             lines.append(bar)
@@ -160,7 +160,7 @@ def _annotate(span: Span, gutter: int, width: int, paint: _Painter) -> list[str]
 
 def _crop(span: Span, room: int) -> tuple[str, int, int]:
     """The span's line cut to `room` columns around it; start and length of its marks."""
-    where = span.location
+    where = span.place
     source = where.source or ""
     if where.source is None or where.column is None:
         return _expand(source)[:room], 0, 0
@@ -217,7 +217,7 @@ def _take(text: str, first: int, count: int) -> str:
 
 
 def _render_help(
-    item: Help, gutter: int, width: int, shown: set[tuple[str, int]], paint: _Painter
+    item: Fix, gutter: int, width: int, shown: set[tuple[str, int]], paint: _Painter
 ) -> list[str]:
     lines = _labelled("help", item.text, width, paint)
     if item.edit is None:

@@ -1,51 +1,78 @@
 """What a diagnosis is made of: plain data, free of tensors, frames and code objects.
 
-A report can be pickled, printed and turned into JSON. It holds no reference into the graph, so an
+The library's errors, lint and the doctor say what they found in these words: a `Place`, a `Span`
+(a place and what happened there), a `Fix` with its `Edit`, and the `Report` that holds them. A
+report can be pickled, printed and turned into JSON. It holds no reference into the graph, so an
 exception that is kept somewhere never keeps arrays alive.
 
->>> place = Location("train.py", 11, 8, 11, 26, source="    h = rg.tanh(x + h @ W)")
+>>> place = Place("train.py", 11, "", 8, 11, 26, source="    h = rg.tanh(x + h @ W)")
 >>> place.text
 'rg.tanh(x + h @ W)'
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+FIX_KINDS = frozenset(
+    """
+    recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
+    reorder-step create-graph item-for-logging drop-retain zero-grad clone-before-inplace clone
+    keep-graph enable-grad reduce-loss make-leaf retain-grad rebuild-optimizer register-modules
+    drop-requires-grad fix-checkpoint-call
+    """.split()
+)
+"""What a fix does, in a word for programs."""
+
 
 @dataclass(frozen=True, slots=True)
-class Location:
-    """A piece of a source file. Lines count from 1, columns are characters and count from 0.
+class Place:
+    """A line of a program, or a piece of it. Lines count from 1, columns are characters from 0.
 
-    `column`, `end_column` and `source` (the whole first line) are None when the source is not at
-    hand; `file` and `line` are always known.
+    `function` is known where it was seen running; `column`, `end_column` and `source` (the whole
+    first line) where the source was at hand.
     """
 
     file: str
     line: int
+    function: str = ""
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
-    function: str | None = None
     source: str | None = None
 
     @property
     def text(self) -> str | None:
-        """The exact text of a location that lies within one line."""
+        """The exact text of a place that lies within one line."""
         if self.source is None or self.column is None or self.end_column is None:
             return None
         if self.end_line not in (None, self.line):
             return None
         return self.source[self.column : self.end_column]
 
+    def to_json(self) -> dict[str, object]:
+        """The two fields that identify a line."""
+        return {"file": self.file, "line": self.line}
+
+
+NOWHERE = Place("", 0)
+"""Of advice that is about no line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A location with the sentence that belongs to it; `order` tells the story's sequence."""
+    """A place with what happened there: "created", "freed", "used again".
 
-    location: Location
+    `order` tells the story's sequence, `iteration` in which pass of which loop it was, `stack` how
+    the program came there: outermost first, the place last.
+    """
+
     label: str
+    place: Place
+    stack: Sequence[Place] = ()
+    iteration: str = ""
     primary: bool = False
     order: int | None = None
 
@@ -81,28 +108,42 @@ class Edit:
         return cls(file, line, source, after + source[taken:], tuple(changed))
 
 
-@dataclass(frozen=True, slots=True)
-class Help:
-    """One thing to try. `kind` is a short name for tools, such as "detach" or "combine-losses"."""
+@dataclass
+class Fix:
+    """One way out: what to do, where, and what it costs."""
 
-    text: str
-    edit: Edit | None = None
-    kind: str | None = None
+    kind: str = ""  # one of FIX_KINDS; "" for advice that no tool could follow
+    place: Place = NOWHERE
+    text: str = ""  # in a sentence
+    cost: str = ""  # memory of retaining, what stops training if detached
+    diff: str = ""  # the edit as a unified diff, where it was tried to write one
+    verified: bool | None = None  # None: not tried
+    verification: str = ""  # what the trial run showed
+    edit: Edit | None = None  # of one line
+
+    def __post_init__(self) -> None:
+        assert not self.kind or self.kind in FIX_KINDS, self.kind
 
 
-@dataclass(frozen=True, slots=True)
+def advice(text: str, edit: Edit | None = None, kind: str = "") -> Fix:
+    """A fix in words, with the edit of a line where one is sure."""
+    place = NOWHERE if edit is None else Place(edit.file, edit.line)
+    return Fix(kind, place, text, edit=edit)
+
+
+@dataclass
 class Report:
-    """A whole diagnosis, from the title to the pointer to the code's page."""
+    """A whole diagnosis, from the title to the pointer to the page."""
 
-    code: str
-    title: str
-    spans: tuple[Span, ...] = ()
-    why: str | None = None
-    helps: tuple[Help, ...] = ()
-    notes: tuple[str, ...] = ()
-    reason: str | None = None
+    code: str = ""  # of the catalogue: RG101, RGL103
+    title: str = ""  # one sentence: what happened
+    spans: Sequence[Span] = ()  # in the order of the story
+    why: str = ""  # the reason, in a few sentences
+    fixes: Sequence[Fix] = ()  # best first
+    notes: Sequence[str] = ()
+    cause: str = ""  # among those of the code; "" where the evidence does not decide
     level: str = "error"
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)  # the evidence, for programs
 
     @property
     def more(self) -> str:
@@ -126,5 +167,10 @@ class Report:
         return self.spans[-1] if self.spans else None
 
     def to_dict(self) -> dict[str, object]:
-        """The report as JSON-ready data."""
-        return {**asdict(self), "more": self.more}
+        """The report as JSON-ready data: the keys are those that programs know."""
+        data = asdict(self)
+        for span in data["spans"]:
+            span["location"] = span.pop("place")
+        data["helps"] = data.pop("fixes")
+        data["reason"] = data.pop("cause") or None
+        return {**data, "why": self.why or None, "more": self.more}

@@ -39,7 +39,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Syntax:
     """The syntax around one position: the node itself and its ancestors, innermost first."""
 
     lines: tuple[str, ...]
@@ -182,7 +182,7 @@ def dotted(node: ast.AST) -> str | None:
     return None
 
 
-def find_place(file: str, position: tuple[int, int, int, int]) -> Place | None:
+def find_syntax(file: str, position: tuple[int, int, int, int]) -> Syntax | None:
     """The syntax at a position of a file, whose columns are UTF-8 bytes as in a code object.
 
     Python shortens the position of a method call that is spread over several lines; so when no
@@ -207,7 +207,7 @@ def find_place(file: str, position: tuple[int, int, int, int]) -> Place | None:
         node = _child_containing(node, start, end)
     if best is None:
         return None
-    return Place(parsed.lines, best[0], best[1], parsed.imported)
+    return Syntax(parsed.lines, best[0], best[1], parsed.imported)
 
 
 def character_column(line: str, byte_column: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Fix, Place, Report, Span
 
 CAUSES = {
     "same-loss-twice": "backward is called again on a loss that was already sent back",
@@ -29,59 +29,20 @@ CAUSES = {
     "nonleaf-grad": "the .grad of, or an optimizer over, a tensor that is not a leaf",
 }
 
-FIX_KINDS = frozenset(
-    """
-    recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
-    reorder-step create-graph item-for-logging drop-retain zero-grad clone-before-inplace clone
-    keep-graph enable-grad reduce-loss make-leaf retain-grad rebuild-optimizer register-modules
-    drop-requires-grad fix-checkpoint-call
-    """.split()
-)
-
 
 @dataclass
-class Span:
-    """One place of the report: what happened there, and in which pass of which loop."""
-
-    label: str  # "created", "freed", "written", "used again", ...
-    place: Place
-    stack: list[Place] = field(default_factory=list)  # outermost first, ends with the place
-    iteration: str = ""  # "iteration 2 of the loop in line 30", "call 3"
-
-
-@dataclass
-class Fix:
-    """One way out: a kind, the line where it goes, and what it costs."""
-
-    kind: str
-    place: Place
-    reason: str = ""  # why this one, in a sentence
-    cost: str = ""  # memory of retaining, what stops training if detached
-    diff: str = ""  # the edit as a unified diff, where it could be written
-    verified: bool | None = None  # None: not tried
-    verification: str = ""  # what the trial run showed
-
-    def __post_init__(self) -> None:
-        assert self.kind in FIX_KINDS, self.kind
-
-
-@dataclass
-class Diagnosis:
+class Diagnosis(Report):
     """One finding, most likely cause first in the list that holds it."""
 
-    cause: str
-    summary: str  # one sentence: what happened
-    why: str  # the reason, in a few sentences
-    error_line: Place | None  # innermost own line of the error; of a silent fault, where it shows
+    spans: list[Span] = field(default_factory=list)
+    fixes: list[Fix] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    error_line: Place | None = None  # innermost own line of the error; where a silent fault shows
     created_at: list[Place] = field(default_factory=list)  # where the value at fault was made
     freed_at: Place | None = None
-    fixes: list[Fix] = field(default_factory=list)  # best first
-    spans: list[Span] = field(default_factory=list)
     error: str = ""  # "RuntimeError: first line"; "" for a silent fault
     tensor: str = ""  # what the user calls it: "hidden", "self.memory", "buffer[3]"
     why_not_retain: str = ""  # why retain_graph=True is not the answer, where it is not
-    notes: list[str] = field(default_factory=list)
-    facts: dict[str, object] = field(default_factory=dict)  # the evidence, for programs
 
     def __post_init__(self) -> None:
         assert self.cause in CAUSES, self.cause

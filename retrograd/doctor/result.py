@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 
 PROCESS = "retrograd.doctor.watched_process"  # what runs where a result is made
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.watching.effects import Effects, Told, listen, watch_saving
@@ -22,7 +23,7 @@ from retrograd.watching.endings import reason_of_exit, status_of, strip_own_fram
 from retrograd.watching.engines import Engine
 from retrograd.watching.lines import Tracer
 from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import Place, is_user_file
+from retrograd.watching.places import is_user_file
 from retrograd.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]

@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph import schema
 from retrograd.graph.lives import Cut, Life, Memory, Position
 from retrograd.graph.recorder import Look, RecordedCall, RecordedEvent, Recorder
 from retrograd.graph.steps import Steps
 from retrograd.watching.lines import Chains
 from retrograd.watching.modules import ModuleCall
-from retrograd.watching.places import Place
 
 
 @dataclass

@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from retrograd.diagnostics.errors import make_warning
-from retrograd.diagnostics.report import Help, Location, Report, Span
+from retrograd.diagnostics.report import Report, Span, advice
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.heap import tracked
 from retrograd.watching.piles import Growing, Pile, StepGrowth
@@ -135,8 +135,7 @@ def warn_of_growth(growing: Growing) -> None:
             if growing.kind == "carried"
             else f"{name} is kept with its history"
         )
-        location = Location(line.file, line.line, function=line.function)
-        spans = (Span(location, label, True),)
+        spans = (Span(label, line, primary=True),)
     report = Report(
         "RG120",
         f"the graph grows at every step: {growing.nodes} nodes of earlier steps are held",
@@ -144,11 +143,11 @@ def warn_of_growth(growing: Growing) -> None:
         "A computed tensor keeps everything it was computed from; what is kept from step to step "
         "with its history keeps all earlier steps, too.",
         (
-            Help("keep the number: .item()", kind="item-for-logging"),
-            Help("or the values without their history: .detach()", kind="detach"),
+            advice("keep the number: .item()", kind="item-for-logging"),
+            advice("or the values without their history: .detach()", kind="detach"),
         ),
         level="warning",
-        reason=growing.kind,
+        cause=growing.kind,
     )
     warning = make_warning(str(growing), code="RG120", report=report)
     if line is None:

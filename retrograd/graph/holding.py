@@ -9,10 +9,10 @@ import types
 from dataclasses import dataclass, replace
 from types import FrameType
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.contents import function_name
 from retrograd.watching.holders import Part
 from retrograd.watching.keepers import Kept, is_own_frame, keepers
-from retrograd.watching.places import Place
 from retrograd.watching.reading import Reader, node_of, reader_of
 
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from shutil import get_terminal_size
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph.wording import counted, size, where
 from retrograd.watching.engines import choose_engine
 from retrograd.watching.heap import tracked
 from retrograd.watching.modules import ModuleLog
-from retrograd.watching.places import Place
 from retrograd.watching.reading import Node, Reader, Saved, behind, node_of, reader_of
 
 KINDS = ("line", "op", "module")

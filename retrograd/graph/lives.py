@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.lines import LEAF, LineLog
 from retrograd.watching.modules import ModuleCall, ModuleLog
-from retrograd.watching.places import Place
 from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of
 
 TAG = "retrograd.recording"  # under which a node's metadata has its tag

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.engine.state import Cut
 from retrograd.graph.wording import where
 from retrograd.lifecycle.site import CallSite
 from retrograd.watching.cut_marks import Event
 from retrograd.watching.engines import choose_engine
 from retrograd.watching.heap import tracked
-from retrograd.watching.places import Place
 from retrograd.watching.reading import FREED_STATE, Node, Reader, behind, leading_to, reader_of
 from retrograd.watching.tainted import Followed, place_of
 
@@ -150,8 +150,8 @@ def _recorded_cuts(reader: Reader, loss: Any, nodes: list[Node]) -> list[Cut]:
 
 
 def _site(cut: Cut) -> Place | None:
-    location = CallSite(cut.code, cut.lasti).location
-    return None if location is None else Place(location.file, location.line)
+    place = CallSite(cut.code, cut.lasti).place
+    return None if place is None else Place(place.file, place.line)
 
 
 def _called(operation: str) -> str:

@@ -17,6 +17,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, NamedTuple
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph.lives import MOST_NODES, Cut, Life, Lives, Marks, Position, memory_key
 from retrograd.graph.schema import EventKind
 from retrograd.graph.steps import KEPT, Sample, Steps
@@ -24,7 +25,6 @@ from retrograd.watching.engines import Engine, Original, TorchEngine
 from retrograd.watching.graph import INPLACE, TWICE, Overwritten, on_a_path_to, state_of, walk
 from retrograd.watching.lines import LEAF, Tracer
 from retrograd.watching.modules import ModuleLog
-from retrograd.watching.places import Place
 from retrograd.watching.reading import Node, Reader, RetrogradReader, TorchReader
 from retrograd.watching.variables import named_tensors
 

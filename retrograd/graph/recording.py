@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph import schema
 from retrograd.graph.assembly import Facts, assemble
 from retrograd.graph.lives import Life, Memory, Position
@@ -25,7 +26,7 @@ from retrograd.watching.endings import first_line
 from retrograd.watching.engines import Engine, choose_engine
 from retrograd.watching.lines import LEAF, latest_tracer
 from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import Place, is_user_file
+from retrograd.watching.places import is_user_file
 from retrograd.watching.reading import Freeing, Reader, behind, node_of, reader_of
 from retrograd.watching.variables import named_tensors
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph.wording import size, where
-from retrograd.watching.places import Place
 from retrograd.watching.reading import node_of, reader_of
 
 if TYPE_CHECKING:

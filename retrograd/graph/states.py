@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph.ledgers import ledger_of
 from retrograd.graph.wording import counted, size, where
 from retrograd.lifecycle.site import CallSite
 from retrograd.tensor import Tensor
-from retrograd.watching.places import Place
 from retrograd.watching.reading import (
     Freeing,
     Node,

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.graph.ledgers import Ledger, ledger_of
 from retrograd.graph.wording import size, where
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.modules import ModuleLog
-from retrograd.watching.places import Place, user_place
+from retrograd.watching.places import user_place
 from retrograd.watching.reading import behind, node_of, reader_with_lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrograd.diagnostics.render import display_path
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Place
 
 
 def size(count: int) -> str:

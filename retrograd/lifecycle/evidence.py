@@ -153,18 +153,18 @@ def operand_name(value: NodeFacts, consumer: NodeFacts | None) -> str | None:
     made_as = result_name(value)
     if consumer is None:
         return made_as
-    place = site_of(consumer).place
-    if place is None:
+    syntax = site_of(consumer).syntax
+    if syntax is None:
         return made_as
     edges = list(consumer.edges)
-    node = place.node
+    node = syntax.node
     if isinstance(node, ast.BinOp) and len(edges) == 2 and None not in edges:
         index = [position for position, edge in enumerate(edges) if edge is value]
         if len(index) == 1:
-            operand = place.source((node.left, node.right)[index[0]])
-            if operand in place.names():
+            operand = syntax.source((node.left, node.right)[index[0]])
+            if operand in syntax.names():
                 return operand
-    names = place.names()
+    names = syntax.names()
     if made_as in names and _still_holds(value, consumer, made_as):
         return made_as
     only = names[0] if len(names) == 1 else None
@@ -174,11 +174,11 @@ def operand_name(value: NodeFacts, consumer: NodeFacts | None) -> str | None:
 def _still_holds(value: NodeFacts, consumer: NodeFacts, name: str) -> bool:
     """Whether the variable that got the value has it where the consumer reads the variable."""
     made, used = site_of(value), site_of(consumer)
-    if made.code is not used.code or made.line is None or used.line is None or made.place is None:
+    if made.code is not used.code or made.line is None or used.line is None or made.syntax is None:
         return False
     if used.line <= made.line:
         return True  # read before this pass assigns it anew
-    assigned_once = len(made.place.assigned_lines(name)) == 1
+    assigned_once = len(made.syntax.assigned_lines(name)) == 1
     return assigned_once and made.loop() is None and made.function == "<module>"
 
 
@@ -364,8 +364,8 @@ def _made_in_loop(value: NodeFacts, user: NodeFacts, call: CallFacts) -> bool | 
         line = site_of(value).line
         return None if line is None else line in loop
     # Made by a function: then the variable that brought it here was assigned inside or outside.
-    name, place = operand_name(value, user), site_of(user).place
-    if name is None or place is None or user.code is not call.code:
+    name, syntax = operand_name(value, user), site_of(user).syntax
+    if name is None or syntax is None or user.code is not call.code:
         return None
-    inside = {line in loop for line in place.assigned_lines(name)}
+    inside = {line in loop for line in syntax.assigned_lines(name)}
     return inside.pop() if len(inside) == 1 else None

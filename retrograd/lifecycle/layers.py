@@ -180,13 +180,13 @@ def _variable(module: object, caller: FrameType | None, paths: dict[int, str]) -
 
 def _written(code: CodeType, lasti: int) -> tuple[str, ast.expr] | None:
     """What a line calls, with its syntax: `self.model` of `self.model(x)`."""
-    place = CallSite(code, lasti).place
-    if place is None or not isinstance(place.node, ast.Call):
+    syntax = CallSite(code, lasti).syntax
+    if syntax is None or not isinstance(syntax.node, ast.Call):
         return None
-    called = place.node.func
+    called = syntax.node.func
     if isinstance(called, ast.Attribute) and called.attr in ("forward", "__call__"):
         called = called.value
-    text = place.source(called)
+    text = syntax.source(called)
     return None if text is None or not _is_path(called) else (text, called)
 
 

@@ -16,7 +16,7 @@ from sys import _getframe
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from ..diagnostics.source import Place, dotted
+from ..diagnostics.source import Syntax, dotted
 from .layers import inside, variables
 from .site import CallSite, is_library
 
@@ -135,10 +135,10 @@ def _written_operands(
     site: CallSite, code: CodeType, tensors: set[str], user: FrameType
 ) -> dict[str, str]:
     """How the user's line writes the parameters of the function that it calls."""
-    place = site.place
-    if place is None:
+    syntax = site.syntax
+    if syntax is None:
         return {}
-    node = place.node
+    node = syntax.node
     given: list[ast.expr] = []
     keywords: dict[str, ast.expr] = {}
     if isinstance(node, ast.BinOp):
@@ -155,7 +155,7 @@ def _written_operands(
         given = [node.value]
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):
-            is_function = _is_namespace(node.func.value, place, user)
+            is_function = _is_namespace(node.func.value, syntax, user)
             if is_function is None:
                 return {}
             given = [] if is_function else [node.func.value]
@@ -174,18 +174,18 @@ def _written_operands(
             if not any(isinstance(item, ast.Starred) for item in expression.elts):
                 items = enumerate(expression.elts)
                 written |= {f"{parameter}[{index}]": item for index, item in items}
-    texts = {parameter: place.source(expression) for parameter, expression in written.items()}
+    texts = {parameter: syntax.source(expression) for parameter, expression in written.items()}
     return {parameter: text for parameter, text in texts.items() if text and len(text) <= _LONGEST}
 
 
-def _is_namespace(owner: ast.expr, place: Place, user: FrameType) -> bool | None:
+def _is_namespace(owner: ast.expr, syntax: Syntax, user: FrameType) -> bool | None:
     """Whether `owner.f(x)` calls a function of a module or a class, not a method of a value."""
     parts = (dotted(owner) or "").split(".")
     code = user.f_code
     if code.co_flags & inspect.CO_OPTIMIZED:
         if parts[0] in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             # A variable of the function: most likely a value, unless modules are imported so.
-            return None if parts[0] in place.imported else False
+            return None if parts[0] in syntax.imported else False
     found = user.f_globals.get(parts[0])
     for part in parts[1:]:
         # Looking into a module runs no code of the user's; looking into an object may.

@@ -21,8 +21,8 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # at run time only where a site is printed: both need `ast` and `dataclasses`
-    from ..diagnostics.report import Location
-    from ..diagnostics.source import Loop, Place
+    from ..diagnostics.report import Place
+    from ..diagnostics.source import Loop, Syntax
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -128,7 +128,7 @@ class CallSite:
         self.lasti = lasti
 
     def __repr__(self) -> str:
-        where = self.location
+        where = self.place
         return "CallSite(unknown)" if where is None else f"CallSite({where.file}:{where.line})"
 
     def __eq__(self, other: object) -> bool:
@@ -144,7 +144,7 @@ class CallSite:
         return self.code is not None
 
     @cached_property
-    def location(self) -> Location | None:
+    def place(self) -> Place | None:
         """The resolved position, without columns and text where the source is not at hand."""
         try:
             return self._resolve()
@@ -154,27 +154,27 @@ class CallSite:
     @property
     def file(self) -> str | None:
         """The file name as the code object has it."""
-        return None if self.location is None else self.location.file
+        return None if self.place is None else self.place.file
 
     @property
     def line(self) -> int | None:
         """The line, counted from 1."""
-        return None if self.location is None else self.location.line
+        return None if self.place is None else self.place.line
 
     @property
     def column(self) -> int | None:
         """The first column in characters, counted from 0."""
-        return None if self.location is None else self.location.column
+        return None if self.place is None else self.place.column
 
     @property
     def end_line(self) -> int | None:
         """The last line."""
-        return None if self.location is None else self.location.end_line
+        return None if self.place is None else self.place.end_line
 
     @property
     def end_column(self) -> int | None:
         """The column after the last character."""
-        return None if self.location is None else self.location.end_column
+        return None if self.place is None else self.place.end_column
 
     @property
     def function(self) -> str | None:
@@ -184,15 +184,15 @@ class CallSite:
     @property
     def source(self) -> str | None:
         """The whole first line."""
-        return None if self.location is None else self.location.source
+        return None if self.place is None else self.place.source
 
     @property
     def text(self) -> str | None:
         """The exact text, if it lies on one line."""
-        return None if self.location is None else self.location.text
+        return None if self.place is None else self.place.text
 
     @cached_property
-    def place(self) -> Place | None:
+    def syntax(self) -> Syntax | None:
         """The syntax around the site; None unless the source agrees with the code that ran."""
         try:
             positions = self._positions()
@@ -201,30 +201,30 @@ class CallSite:
             line, end_line, column, end_column = positions
             if line is None or end_line is None or column is None or end_column is None:
                 return None
-            from ..diagnostics.source import find_place
+            from ..diagnostics.source import find_syntax
 
-            place = find_place(self.code.co_filename, (line, column, end_line, end_column))
-            if place is None or not place.belongs_to(self.code.co_name, self.code.co_firstlineno):
+            syntax = find_syntax(self.code.co_filename, (line, column, end_line, end_column))
+            if syntax is None or not syntax.belongs_to(self.code.co_name, self.code.co_firstlineno):
                 return None
-            return place
+            return syntax
         except Exception:
             return None
 
     def names(self) -> tuple[str, ...] | None:
         """Variables read within the span: `("x", "h", "W")` for `rg.tanh(x + h @ W)`."""
-        return None if self.place is None else self.place.names()
+        return None if self.syntax is None else self.syntax.names()
 
     def target(self) -> str | None:
         """The variable that the statement around the site assigns to, if it is a simple one."""
-        return None if self.place is None else self.place.target()
+        return None if self.syntax is None else self.syntax.target()
 
     def result_name(self) -> str | None:
         """The variable that holds the site's own value, None if the site is part of a formula."""
-        return None if self.place is None else self.place.result_name()
+        return None if self.syntax is None else self.syntax.result_name()
 
     def loop(self) -> Loop | None:
         """The innermost loop of the same function whose body holds the site."""
-        return None if self.place is None else self.place.loop()
+        return None if self.syntax is None else self.syntax.loop()
 
     @cached_property
     def _instruction(self) -> int:
@@ -242,26 +242,26 @@ class CallSite:
             return None
         return next(islice(self.code.co_positions(), self.lasti // 2, None), None)
 
-    def _resolve(self) -> Location | None:
+    def _resolve(self) -> Place | None:
         positions = self._positions()
         if self.code is None or positions is None:
             return None
         line, end_line, column, end_column = positions
         if line is None:
             return None
-        from ..diagnostics.report import Location
+        from ..diagnostics.report import Place
         from ..diagnostics.source import character_column
 
         file, function = self.code.co_filename, self.code.co_qualname
-        place = self.place
-        if place is None or end_line is None or column is None or end_column is None:
-            return Location(file, line, function=function)
-        return Location(
+        syntax = self.syntax
+        if syntax is None or end_line is None or column is None or end_column is None:
+            return Place(file, line, function)
+        return Place(
             file,
             line,
-            character_column(place.lines[line - 1], column),
-            end_line,
-            character_column(place.lines[end_line - 1], end_column),
             function,
-            place.lines[line - 1],
+            character_column(syntax.lines[line - 1], column),
+            end_line,
+            character_column(syntax.lines[end_line - 1], end_column),
+            syntax.lines[line - 1],
         )

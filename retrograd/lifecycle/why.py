@@ -12,7 +12,7 @@ from typing import Any
 
 from ..diagnostics.catalogue import catalogue, find
 from ..diagnostics.errors import RetrogradError, RetrogradWarning, make_error, make_warning
-from ..diagnostics.report import Help, Report, Span
+from ..diagnostics.report import Fix, Report, Span, advice
 from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of, version_seen
 from .operands import failed_call
 from .site import CallSite, user_site
@@ -177,7 +177,7 @@ def _modified(
     if call is not None:
         story.add(site_of(call), f"needed here: {needed}")
     earlier = call is not None and _ran_again(node, expected, cell, roots)
-    helps: list[Help] = []
+    helps: list[Fix] = []
     notes: list[str] = []
     if earlier:
         reason = "carried-state"
@@ -186,7 +186,7 @@ def _modified(
             f"{writer} has changed since a value that its backward needs."
         )
         helps.append(
-            Help("detach the value that links this step to the earlier one", kind="detach")
+            advice("detach the value that links this step to the earlier one", kind="detach")
         )
         notes.append("retain_graph=True lets backward() reach the earlier step, but not its values")
     elif by_optimizer:
@@ -195,8 +195,10 @@ def _modified(
             f"The forward pass used weights that {writer}() changed before {needed} came to them. "
             "Their gradient would mix old activations with new weights."
         )
-        helps.append(Help(f"call this backward() before {writer}()", kind="reorder-step"))
-        helps.append(Help("or run the forward pass again after the step", kind="recompute-forward"))
+        helps.append(advice(f"call this backward() before {writer}()", kind="reorder-step"))
+        helps.append(
+            advice("or run the forward pass again after the step", kind="recompute-forward")
+        )
     else:
         reason = "in-place-write"
         why = (
@@ -208,14 +210,14 @@ def _modified(
             text = "write out of place, so that the saved value stays as it was"
             if edit is None and writer in ("index_put_", "copy_", "masked_fill_", "fill_"):
                 text = "make a new tensor instead, for example with torch.where() or masked_fill()"
-            helps.append(Help(text, edit, "clone-before-inplace"))
+            helps.append(advice(text, edit, "clone-before-inplace"))
         else:
             text = "change it after the backward pass that needs the old value"
-            helps.append(Help(text, kind="reorder-step"))
+            helps.append(advice(text, kind="reorder-step"))
         copy = f"or give `{operation(node)}` a copy: .clone()"
         if what == "its result":
             copy = "or write to a copy of it: .clone()"
-        helps.append(Help(copy, kind="clone-before-inplace"))
+        helps.append(advice(copy, kind="clone-before-inplace"))
     title = f"a value that `{operation(node)}` saved for backward was changed by {writer}"
     return Report("RG102", title, story.finish(), why, tuple(helps), tuple(notes), reason)
 
@@ -260,7 +262,7 @@ def detached_error(node: NodeFacts, call: CallFacts | None = None) -> RetrogradE
             story.finish(),
             "detach_() removes the history of the tensor itself, also for everything that was "
             "computed from it before.",
-            (Help("use detach(), which returns a new tensor without history", kind="detach"),),
+            (advice("use detach(), which returns a new tensor without history", kind="detach"),),
         )
 
     return _error(message, "RG110", tell)
@@ -343,7 +345,7 @@ def no_grad_error(
         call_site = CallSite(*user_site()) if call is None else site_of(call)
         name = receiver(call_site)
         story = Story()
-        helps: list[Help] = []
+        helps: list[Fix] = []
         reason: str | None = None
         why = "No recorded operation leads from it to a tensor that requires a gradient."
         known = None if cut is None else _CUTS.get(cut.kind)
@@ -353,14 +355,14 @@ def no_grad_error(
             helps.append(_mend(cut, text))
         else:
             helps.append(
-                Help(
+                advice(
                     "set requires_grad=True on what should be trained, before the forward pass; "
                     "parameters of a module have it already",
                     kind="keep-graph",
                 )
             )
             helps.append(
-                Help(
+                advice(
                     "check the way for .item(), .numpy(), torch.tensor(...) or .data, which leave "
                     "the graph",
                     kind="keep-graph",
@@ -369,23 +371,23 @@ def no_grad_error(
         primary = not story.spans
         story.add(call_site, "backward starts here, and has nowhere to go", primary=primary)
         title = f"{quoted(name, 'this tensor')} has no path to anything that requires a gradient"
-        return Report("RG103", title, story.finish(), why, tuple(helps), reason=reason)
+        return Report("RG103", title, story.finish(), why, tuple(helps), cause=reason or "")
 
     return _error(message, "RG103", tell)
 
 
-def _mend(cut: CutFacts, text: str) -> Help:
+def _mend(cut: CutFacts, text: str) -> Fix:
     site = site_of(cut)
     if cut.kind == "detach":
-        return Help(text, remove_suffix(site, ".detach()"), "keep-graph")
+        return advice(text, remove_suffix(site, ".detach()"), "keep-graph")
     if cut.kind == "data":
-        return Help(text, remove_suffix(site, ".data"), "keep-graph")
+        return advice(text, remove_suffix(site, ".data"), "keep-graph")
     if cut.kind == "grad":
-        return Help(text, add_argument(site, "create_graph=True"), "create-graph")
+        return advice(text, add_argument(site, "create_graph=True"), "create-graph")
     if cut.kind in ("no_grad", "inference", "hook"):
-        return Help(text, kind="enable-grad")
+        return advice(text, kind="enable-grad")
     smooth = _SMOOTH.get(cut.operation.rsplit(".", 1)[-1])
-    return Help(f"{text}: {smooth}" if smooth else text, kind="keep-graph")
+    return advice(f"{text}: {smooth}" if smooth else text, kind="keep-graph")
 
 
 def nonscalar_error(shape: Sequence[int], call: CallFacts | None = None) -> RetrogradError:
@@ -400,12 +402,12 @@ def nonscalar_error(shape: Sequence[int], call: CallFacts | None = None) -> Retr
         is_grad = call is not None and call.kind == "grad"
         keyword = "grad_outputs" if is_grad else "gradient"
         helps = (
-            Help(
+            advice(
                 "reduce it to one number first, usually with .mean() or .sum()",
                 append_to_receiver(site, ".mean()"),
                 "reduce-loss",
             ),
-            Help(f"or pass one weight for each element: {keyword}=torch.ones_like(...)"),
+            advice(f"or pass one weight for each element: {keyword}=torch.ones_like(...)"),
         )
         return Report(
             "RG104",
@@ -438,11 +440,11 @@ def unused_error(index: int, call: CallFacts | None = None) -> RetrogradError:
         story = Story()
         story.add(site, f"input {index} is not part of the graph of the outputs", primary=True)
         helps = (
-            Help(
+            advice(
                 "if that is expected, pass allow_unused=True: its gradient is then None",
                 add_argument(site, "allow_unused=True"),
             ),
-            Help(
+            advice(
                 "otherwise pass the very tensor that the forward pass used: a view, a copy or a "
                 "tensor made by .to() is another one",
                 kind="keep-graph",
@@ -454,7 +456,7 @@ def unused_error(index: int, call: CallFacts | None = None) -> RetrogradError:
             story.finish(),
             "No recorded path leads from the outputs to this tensor.",
             helps,
-            reason="not-used",
+            cause="not-used",
         )
 
     return _error(message, "RG109", tell)
@@ -477,9 +479,9 @@ def leaf_error(writer: str, *, used: bool = False) -> RetrogradError:
             "A leaf is where gradients are collected. A recorded write would turn it into a "
             "computed tensor, and its old value would be lost to the graph.",
             (
-                Help("for an update or an initial value, write under `with torch.no_grad():`"),
-                Help("in a formula, use the out-of-place operation, which returns a new tensor"),
-                Help("or write to a copy: .clone()"),
+                advice("for an update or an initial value, write under `with torch.no_grad():`"),
+                advice("in a formula, use the out-of-place operation, which returns a new tensor"),
+                advice("or write to a copy: .clone()"),
             ),
         )
 
@@ -522,14 +524,14 @@ def view_error(message: str) -> RetrogradError:
         found = find(message)
         reason = None if found is None else found[1].reason
         name = _written_name()
-        why, text = _VIEW_HELP.get(reason or "", (None, None))
+        why, text = _VIEW_HELP.get(reason or "", ("", ""))
         return Report(
             "RG106",
             f"{quoted(name, 'a view')} cannot be written in place here",
             _here(f"{quoted(name, 'the view')} is written here"),
             why,
-            () if text is None else (Help(text),),
-            reason=reason,
+            (advice(text),) if text else (),
+            cause=reason or "",
         )
 
     return _error(message, "RG106", tell)
@@ -551,8 +553,8 @@ def nonleaf_grad_warning(message: str, node: NodeFacts | None = None) -> Retrogr
             "backward() fills .grad of leaves only; gradients of computed tensors are passed on "
             "and dropped.",
             (
-                Help("to keep this one, call retain_grad() on the tensor before backward()"),
-                Help("if a leaf was meant: .to(), .float() and arithmetic return new tensors"),
+                advice("to keep this one, call retain_grad() on the tensor before backward()"),
+                advice("if a leaf was meant: .to(), .float() and arithmetic return new tensors"),
             ),
             level=catalogue()["RG107"].level,
         )
@@ -566,8 +568,8 @@ def nonleaf_grad_warning(message: str, node: NodeFacts | None = None) -> Retrogr
 
 def _here(label: str) -> tuple[Span, ...]:
     """One span at the user's line; empty when sites are off or unknown."""
-    location = CallSite(*user_site()).location
-    return () if location is None else (Span(location, label, True),)
+    place = CallSite(*user_site()).place
+    return () if place is None else (Span(label, place, primary=True),)
 
 
 def _written_name() -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..diagnostics.errors import RetrogradError, make_error
-from ..diagnostics.report import Edit, Help, Report, Span
+from ..diagnostics.report import Edit, Fix, Report, Span, advice
 from .evidence import (
     CallFacts,
     FreedEvidence,
@@ -142,9 +142,9 @@ class _Case:
         self.used_again(story)
         return story.finish()
 
-    def retain(self, text: str) -> Help:
+    def retain(self, text: str) -> Fix:
         """Advice to keep the graph at the first call."""
-        return Help(text, add_argument(self.freeing_site, "retain_graph=True"), "retain-graph")
+        return advice(text, add_argument(self.freeing_site, "retain_graph=True"), "retain-graph")
 
     def keep_behind(self) -> str:
         """The rest of such advice: a list keeps less."""
@@ -166,12 +166,12 @@ class _Case:
         return append_to_name(self.consumer_site, self.used_as, ".detach()")
 
     def report(
-        self, title: str, why: str, helps: Sequence[Help], notes: Sequence[str] = (), **more: object
+        self, title: str, why: str, helps: Sequence[Fix], notes: Sequence[str] = (), **more: object
     ) -> Report:
         """The finished report."""
         spans = more.get("spans") or self.spans()
         assert isinstance(spans, tuple)
-        return Report("RG101", title, spans, why, tuple(helps), tuple(notes), self.reason)
+        return Report("RG101", title, spans, why, tuple(helps), tuple(notes), self.reason or "")
 
     def still_leads(self) -> str:
         """The usual title."""
@@ -196,7 +196,7 @@ def _carried_state(case: _Case) -> Report:
     )
     helps = [_detach_carried(case)]
     helps.append(
-        Help(
+        advice(
             "if they should flow through all steps, add up the losses and call backward() once, "
             f"after {'the loop' if case.loop_line else 'the last step'}",
             kind="combine-losses",
@@ -205,15 +205,15 @@ def _carried_state(case: _Case) -> Report:
     return case.report(case.still_leads(), why, helps, (RETAIN_NOTE,))
 
 
-def _detach_carried(case: _Case) -> Help:
+def _detach_carried(case: _Case) -> Fix:
     text = "if gradients should stop at the step boundary, detach the carried value"
     if not case.evidence.consumer_also_takes_fresh:
-        return Help(text, case.detach_where_used(), "detach")
+        return advice(text, case.detach_where_used(), "detach")
     # The consuming line also links the steps within one pass: detaching there would cut those too.
     edit: Edit | None = None
     if case.made_as is not None and case.carried.code is case.call.code:
         edit = line_after(case.call_site, f"{case.made_as} = {case.made_as}.detach()")
-    return Help(f"{text} once per pass, after backward()", edit, "detach")
+    return advice(f"{text} once per pass, after backward()", edit, "detach")
 
 
 def _running_total(case: _Case) -> Report:
@@ -224,11 +224,11 @@ def _running_total(case: _Case) -> Report:
     )
     loss = receiver(case.call_site)
     helps = [
-        Help(
+        advice(
             "call backward() on this step's loss only, and add it to the total by .item()",
             kind="item-for-logging",
         ),
-        Help(
+        advice(
             "to train on the total, call backward() on it once, after the last step; or start a "
             "new total after each call",
             kind="reset-state",
@@ -255,9 +255,9 @@ def _built_outside(case: _Case) -> Report:
             f"if what made {case.subject} is trained, compute it again before each backward pass"
         )
     constant = "if it should be a constant here, detach it"
-    helps = [Help(recompute, kind="recompute-forward")]
+    helps = [advice(recompute, kind="recompute-forward")]
     if not case.evidence.detaching_starves:
-        helps.append(Help(constant, case.detach_where_used(), "detach"))
+        helps.append(advice(constant, case.detach_where_used(), "detach"))
     return case.report(case.still_leads(), why, helps, (RETAIN_NOTE,))
 
 
@@ -278,13 +278,13 @@ def _one_result(case: _Case) -> Report:
     edit = append_to_name(first_use, name, ".detach()")
     value = quoted(name or case.name, "it")
     helps = [
-        Help(
+        advice(
             f"if the first loss should not train what made {value} (a GAN's discriminator step), "
             "detach it there",
             edit,
             "detach",
         ),
-        Help(
+        advice(
             "if the second one should not (a critic's value in the actor's loss), detach it there",
             case.detach_where_used(),
             "detach",
@@ -292,7 +292,7 @@ def _one_result(case: _Case) -> Report:
         case.retain(
             "if both losses should train it, keep the graph at the first call" + case.keep_behind()
         ),
-        Help(
+        advice(
             "or compute it again for the second loss, after the weights have changed",
             kind="recompute-forward",
         ),
@@ -326,7 +326,7 @@ def _shared_trunk(case: _Case) -> Report:
     )
     title = f"{case.subject} is shared by {losses}, and the first backward freed its graph"
     helps = [
-        Help(f"call backward() once, {total}", kind="combine-losses"),
+        advice(f"call backward() once, {total}", kind="combine-losses"),
         case.retain("or keep the graph at the first call" + case.keep_behind()),
     ]
     note = (
@@ -350,22 +350,24 @@ def _same_loss(case: _Case) -> Report:
     )
     helps = [_rerun_forward(case), case.retain(f"to walk it twice, keep it at {case.first}")]
     if case.freeing_site != case.call_site:
-        helps.append(Help(f"or drop {case.second}, if one is enough", kind="remove-extra-backward"))
+        helps.append(
+            advice(f"or drop {case.second}, if one is enough", kind="remove-extra-backward")
+        )
     title = f"{loss} was already walked backward, and its graph freed"
     return case.report(title, why, helps, spans=story.finish())
 
 
-def _rerun_forward(case: _Case) -> Help:
+def _rerun_forward(case: _Case) -> Fix:
     made = site_of(case.carried).line
     loop = case.call_site.loop() if case.loop_line else None
     if loop is not None and made is not None and case.carried.code is case.call.code:
         if made not in loop:
-            return Help(
+            return advice(
                 "run the forward pass in every pass of the loop: move it below line "
                 f"{case.loop_line}",
                 kind="recompute-forward",
             )
-    return Help("run the forward pass again before each backward()", kind="recompute-forward")
+    return advice("run the forward pass again before each backward()", kind="recompute-forward")
 
 
 def _interrupted(case: _Case) -> Report:
@@ -375,7 +377,7 @@ def _interrupted(case: _Case) -> Report:
         "reached were added to their .grad."
     )
     helps = [
-        Help(
+        advice(
             "set the gradients to zero (optimizer.zero_grad()), run the forward pass again and "
             "call backward() on its result",
             kind="recompute-forward",
@@ -401,7 +403,7 @@ def _freed_by_grad(case: _Case) -> Report:
     )
     helps = [
         case.retain("keep the graph at the first call"),
-        Help(
+        advice(
             "if the gradient is itself part of a loss (a gradient penalty), create its graph, "
             "which keeps this one too",
             add_argument(case.freeing_site, "create_graph=True"),
@@ -422,13 +424,13 @@ def _undecided(case: _Case) -> Report:
     if case.freeing is case.call:
         why = f"{case.Second} comes twice to a value that it has itself released."
     helps = [
-        Help(
+        advice(
             "if it belongs to an earlier step, detach it where it enters this one",
             case.detach_where_used(),
             "detach",
         ),
-        Help("if it is still trained, compute it again in every step", kind="recompute-forward"),
-        Help("if two losses need it, call backward() once, on their sum", kind="combine-losses"),
+        advice("if it is still trained, compute it again in every step", kind="recompute-forward"),
+        advice("if two losses need it, call backward() once, on their sum", kind="combine-losses"),
     ]
     return case.report(case.still_leads(), why, helps)
 
@@ -436,7 +438,7 @@ def _undecided(case: _Case) -> Report:
 def _read_after_free(node: NodeFacts) -> Report:
     story = Story()
     story.add(site_of(node), f"created here: {describe_node(node)}")
-    helps: list[Help] = []
+    helps: list[Fix] = []
     freeing: CallFacts | None = node.freed
     why = "The values were released when a backward pass had used them."
     if freeing is not None:
@@ -444,11 +446,11 @@ def _read_after_free(node: NodeFacts) -> Report:
         story.add(site_of(freeing), label)
         why = f"The values were released when {call_name(freeing)} had used them."
         edit = add_argument(site_of(freeing), "retain_graph=True")
-        helps.append(Help("to keep them, retain the graph at that call", edit, "retain-graph"))
-    helps.append(Help("or read them before the backward pass"))
+        helps.append(advice("to keep them, retain the graph at that call", edit, "retain-graph"))
+    helps.append(advice("or read them before the backward pass"))
     story.add(CallSite(*user_site()), "read here", primary=True)
     title = f"a value that `{operation(node)}` saved was read after it was freed"
-    return Report("RG101", title, story.finish(), why, tuple(helps), reason="read-after-free")
+    return Report("RG101", title, story.finish(), why, tuple(helps), cause="read-after-free")
 
 
 _TELLERS: dict[str | None, Callable[[_Case], Report]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..diagnostics.catalogue import catalogue
 from ..diagnostics.errors import RetrogradError, make_error
-from ..diagnostics.report import Help, Report
+from ..diagnostics.report import Report, advice
 from .evidence import CallFacts, site_of
 from .site import CallSite, is_library
 from .wording import Story, call_name, describe_node, operation
@@ -51,14 +51,13 @@ def _nan_report(node: Any, index: int, call: CallFacts | None) -> Report:
     if parent is not None:
         story.add(site_of(parent), f"in the backward of {describe_node(parent)}, made here")
     form = catalogue()["RG501"].forms[0]
-    advice = _ADVICE.get(made)
-    helps = [Help(text) for text in ((advice,) if advice else ())]
-    helps += [Help(text) for text in form.helps]
+    own = (_ADVICE[made],) if made in _ADVICE else ()
+    helps = [advice(text) for text in (*own, *form.helps)]
     title = f"the backward of `{made}` gave nan for its input {index}"
     notes: tuple[str, ...] = ()
     if _record(node) is None:
         notes = ("the forward call ran without anomaly detection, so its callers are not known",)
-    return Report("RG501", title, story.finish(), form.why, tuple(helps), notes)
+    return Report("RG501", title, story.finish(), form.why or "", tuple(helps), notes)
 
 
 def _record(node: Any) -> Any:

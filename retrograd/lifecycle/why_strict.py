@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..diagnostics.errors import RetrogradError, make_error
-from ..diagnostics.report import Help, Report
+from ..diagnostics.report import Fix, Report, advice
 from .evidence import CallFacts, NodeFacts, site_of
 from .site import CallSite, user_site
 from .why_freed import freed_error
@@ -53,27 +53,27 @@ def written_error(node: NodeFacts, saved_name: str, writer: str) -> RetrogradErr
         if writer.endswith(".step"):
             reason = "optimizer-step"
             helps = [
-                Help(f"call backward() on all losses before {writer}()", kind="reorder-step"),
-                Help(
+                advice(f"call backward() on all losses before {writer}()", kind="reorder-step"),
+                advice(
                     "after a backward(retain_graph=True), let go of the loss before the step",
                     kind="reset-state",
                 ),
             ]
         title = f"a value that `{operation(node)}` still keeps for backward is written by {writer}"
-        helps = [*helps, Help(_NO_BACKWARD, kind="no-grad")]
+        helps = [*helps, advice(_NO_BACKWARD, kind="no-grad")]
         return Report("RG119", title, story.finish(), why, tuple(helps), (_AFTERWARDS,), reason)
 
     return _error(message, tell)
 
 
-def _helps_for_writing(site: CallSite) -> list[Help]:
+def _helps_for_writing(site: CallSite) -> list[Fix]:
     return [
-        Help(
+        advice(
             "write out of place, so that the saved value stays as it was",
             out_of_place(site),
             "clone-before-inplace",
         ),
-        Help("or write after the backward pass that needs the old value", kind="reorder-step"),
+        advice("or write after the backward pass that needs the old value", kind="reorder-step"),
     ]
 
 
@@ -96,12 +96,12 @@ def unseen_error(node: NodeFacts, saved_name: str, call: CallFacts | None) -> Re
             "shares it (from_numpy(), or numpy() before it was saved), DLPack, another library."
         )
         helps = (
-            Help(
+            advice(
                 "give the graph its own copy: torch.tensor(array) in place of from_numpy(array), "
                 "or .clone()",
                 kind="clone-before-inplace",
             ),
-            Help("or write the array after the backward pass", kind="reorder-step"),
+            advice("or write the array after the backward pass", kind="reorder-step"),
         )
         title = f"a value that `{operation(node)}` saved was changed by a write that nobody counted"
         return Report("RG119", title, story.finish(), why, helps, (), "uncounted-write")

@@ -62,27 +62,27 @@ def quoted(name: str | None, otherwise: str) -> str:
 
 def receiver(site: CallSite) -> str | None:
     """`loss` for a site `loss.backward()`."""
-    place = site.place
-    if place is None or not isinstance(place.node, ast.Call):
+    syntax = site.syntax
+    if syntax is None or not isinstance(syntax.node, ast.Call):
         return None
-    function = place.node.func
+    function = syntax.node.func
     if isinstance(function, ast.Attribute) and function.attr == "backward":
-        return place.source(function.value)
+        return syntax.source(function.value)
     return None
 
 
 def written(site: CallSite) -> str | None:
     """What an in-place operation writes: `w` for `w.add_(1)`, `w[0]` for `w[0] += 1`."""
-    place = site.place
-    if place is None:
+    syntax = site.syntax
+    if syntax is None:
         return None
-    node, statement = place.node, place.statement
+    node, statement = syntax.node, syntax.statement
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return place.source(node.func.value)
+        return syntax.source(node.func.value)
     if isinstance(statement, ast.AugAssign):
-        return place.source(statement.target)
+        return syntax.source(statement.target)
     if isinstance(statement, ast.Assign) and node in statement.targets:
-        return place.source(node)
+        return syntax.source(node)
     return None
 
 
@@ -90,16 +90,16 @@ def saved_operand(node: NodeFacts, saved_name: str) -> str:
     """What a node keeps: `` `W` `` where the line leaves no doubt, else by the name of its role."""
     if saved_name in ("out", "result"):
         return "its result"
-    place = site_of(node).place
-    expression = None if place is None else place.node
+    syntax = site_of(node).syntax
+    expression = None if syntax is None else syntax.node
     node.name()  # a node gets its own class, which knows its operation, when it is looked at
     op = getattr(node, "op", None)
     roles = () if op is None else op.plan.tensor_names
-    if place is not None and isinstance(expression, ast.BinOp) and saved_name in roles[:2]:
+    if syntax is not None and isinstance(expression, ast.BinOp) and saved_name in roles[:2]:
         # With a number on one side the roles may be swapped: `2 - h` is an operation on `h`.
         both = isinstance(expression.op, ast.MatMult) or None not in tuple(node.edges)
-        operand = place.source((expression.left, expression.right)[roles.index(saved_name)])
-        if both and len(roles) == 2 and operand in place.names():
+        operand = syntax.source((expression.left, expression.right)[roles.index(saved_name)])
+        if both and len(roles) == 2 and operand in syntax.names():
             return f"`{operand}`"
     return f"its operand `{saved_name}`"
 
@@ -121,15 +121,15 @@ class Story:
 
     def add(self, site: CallSite, label: str, *, primary: bool = False) -> None:
         """The next event."""
-        if site.location is not None:
+        if site.place is not None:
             order = len(self.spans) + 1
-            self.spans.append(Span(site.location, label, primary, order))
+            self.spans.append(Span(label, site.place, primary=primary, order=order))
 
     def finish(self) -> tuple[Span, ...]:
         """The spans; a story of one event needs no numbers."""
         if len(self.spans) == 1:
             only = self.spans[0]
-            return (Span(only.location, only.label, True),)
+            return (Span(only.label, only.place, primary=True),)
         return tuple(self.spans)
 
 
@@ -138,10 +138,10 @@ class Story:
 
 def append_to_name(site: CallSite, name: str | None, suffix: str) -> Edit | None:
     """The line with `suffix` after each use of the variable in the site: `h` -> `h.detach()`."""
-    place = site.place
-    if place is None or name is None or site.source is None or site.line is None:
+    syntax = site.syntax
+    if syntax is None or name is None or site.source is None or site.line is None:
         return None
-    found = place.occurrences(name)
+    found = syntax.occurrences(name)
     if not found or any(line != site.line or end != site.line for line, _, end, _ in found):
         return None
     pieces = {(column, column): suffix for _, _, _, column in found}
@@ -150,15 +150,15 @@ def append_to_name(site: CallSite, name: str | None, suffix: str) -> Edit | None
 
 def add_argument(site: CallSite, argument: str) -> Edit | None:
     """The line with one more argument in the call: `f(x)` -> `f(x, argument)`."""
-    place = site.place
-    if place is None or not isinstance(place.node, ast.Call):
+    syntax = site.syntax
+    if syntax is None or not isinstance(syntax.node, ast.Call):
         return None
-    call = place.node
+    call = syntax.node
     name = argument.split("=")[0]
     if any(keyword.arg == name for keyword in call.keywords):
         return None
-    line, column = place.position(call)[2:]
-    source = place.lines[line - 1]
+    line, column = syntax.position(call)[2:]
+    source = syntax.lines[line - 1]
     before = source[: column - 1].rstrip()
     if not source[:column].endswith(")") or not before or before.endswith(","):
         return None
@@ -168,13 +168,13 @@ def add_argument(site: CallSite, argument: str) -> Edit | None:
 
 def append_to_receiver(site: CallSite, suffix: str) -> Edit | None:
     """The line with `suffix` after what backward() is called on: `y.backward()`."""
-    place = site.place
-    if place is None or receiver(site) is None or not isinstance(place.node, ast.Call):
+    syntax = site.syntax
+    if syntax is None or receiver(site) is None or not isinstance(syntax.node, ast.Call):
         return None
-    function = place.node.func
+    function = syntax.node.func
     assert isinstance(function, ast.Attribute)
-    line, column = place.position(function.value)[2:]
-    source = place.lines[line - 1]
+    line, column = syntax.position(function.value)[2:]
+    source = syntax.lines[line - 1]
     return Edit.replacing(str(site.file), line, source, {(column, column): suffix})
 
 
@@ -191,28 +191,28 @@ def remove_suffix(site: CallSite, suffix: str) -> Edit | None:
 
 def line_after(site: CallSite, text: str) -> Edit | None:
     """A new line after the statement at the site, indented like it."""
-    place = site.place
-    if place is None or site.source is None or place.statement is None:
+    syntax = site.syntax
+    if syntax is None or site.source is None or syntax.statement is None:
         return None
-    line, _, end_line, _ = place.position(place.statement)
-    first = place.lines[line - 1]
+    line, _, end_line, _ = syntax.position(syntax.statement)
+    first = syntax.lines[line - 1]
     indent = first[: len(first) - len(first.lstrip())]
     return Edit(str(site.file), end_line + 1, None, indent + text)
 
 
 def out_of_place(site: CallSite) -> Edit | None:
     """`h.add_(1)` -> `h = h.add(1)` and `h += 1` -> `h = h + 1`, where that is the whole line."""
-    place = site.place
-    statement = None if place is None else place.statement
-    if place is None or statement is None or site.source is None or site.line is None:
+    syntax = site.syntax
+    statement = None if syntax is None else syntax.statement
+    if syntax is None or statement is None or site.source is None or site.line is None:
         return None
-    line, start, end_line, end = place.position(statement)
+    line, start, end_line, end = syntax.position(statement)
     if line != end_line:
         return None
-    text = _out_of_place(place.source, statement)
+    text = _out_of_place(syntax.source, statement)
     if text is None:
         return None
-    return Edit.replacing(str(site.file), line, place.lines[line - 1], {(start, end): text})
+    return Edit.replacing(str(site.file), line, syntax.lines[line - 1], {(start, end): text})
 
 
 _OPERATORS: dict[type[ast.operator], str] = {

@@ -23,7 +23,7 @@ of the text (`--fix`) is made on LibCST's tree, which keeps comments and formatt
 from __future__ import annotations
 
 from .check import Report, lint_text
-from .declare import Finding, Fix, Rule
+from .declare import Finding, Repair, Rule
 from .rules import RULES
 
-__all__ = ["RULES", "Finding", "Fix", "Report", "Rule", "lint_text"]
+__all__ = ["RULES", "Finding", "Repair", "Report", "Rule", "lint_text"]

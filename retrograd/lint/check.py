@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from ..diagnostics.report import Place, Span, advice
 from .declare import Finding, Found, Rule
 from .program import Program, TooSlow
 from .rules import RULES
@@ -86,7 +87,7 @@ def lint_text(
     except TooSlow:
         report.findings.clear()
         report.error = f"took longer than {seconds:g} s: not checked"
-    report.findings.sort(key=lambda f: (f.line, f.column, f.code))
+    report.findings.sort(key=lambda f: (f.start, f.code))
     return report
 
 
@@ -121,17 +122,23 @@ def _finding(rule: Rule, found: Found, program: Program) -> Finding:
     ):
         end_line, end_column = line, column
     lines = program.lines
-    return Finding(
-        rule.code,
-        rule.slug,
-        found.message,
+    place = Place(
         program.path,
         line,
-        _characters(lines, line, column) + 1,
-        end_line,
-        _characters(lines, end_line, end_column) + 1,
-        found.helps,
-        found.fix,
+        column=_characters(lines, line, column),
+        end_line=end_line,
+        end_column=_characters(lines, end_line, end_column),
+        source=lines[line - 1] if line <= len(lines) else None,
+    )
+    return Finding(
+        rule.code,
+        found.message,
+        [Span("", place, primary=True)],
+        fixes=[advice(text) for text in found.helps],
+        level=rule.level,
+        slug=rule.slug,
+        place=place,
+        repair=found.repair,
     )
 
 
@@ -159,7 +166,7 @@ def _noqa(text: str) -> dict[int, frozenset[str]]:
 
 
 def _is_silenced(finding: Finding, silenced: dict[int, frozenset[str]]) -> bool:
-    for line in {finding.line, finding.end_line}:
+    for line in {finding.start[0], finding.end[0]}:
         codes = silenced.get(line)
         if codes is not None and (not codes or finding.code in codes):
             return True

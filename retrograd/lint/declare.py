@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ..diagnostics.pages import example_of, parse_page, read_page
+from ..diagnostics.report import NOWHERE, Fix, Place, Report
 from .program import Program
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety")
@@ -26,7 +27,7 @@ FAMILIES = {
 
 
 @dataclass(frozen=True)
-class Edit:
+class Change:
     """One change of the text. `node` is the part of the program that it is about.
 
     `kind` is one of `KINDS`; `text` says with what.
@@ -53,45 +54,57 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class Fix:
-    """A change of the program. A safe one changes nothing that is computed on purpose."""
+@dataclass
+class Repair(Fix):
+    """A fix that can be made. A safe one changes nothing that is computed on purpose."""
 
-    message: str
-    edits: tuple[Edit, ...]
+    changes: tuple[Change, ...] = ()
     safe: bool = False
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One report: what, where, what to do. Lines count from 1, columns too."""
+def repair(text: str, changes: tuple[Change, ...], safe: bool = False) -> Repair:
+    """The fix that these changes make."""
+    return Repair(text=text, changes=changes, safe=safe)
 
-    code: str
-    slug: str
-    message: str
-    path: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    helps: tuple[str, ...] = ()
-    fix: Fix | None = field(default=None, compare=False)
+
+@dataclass
+class Finding(Report):
+    """One report: what, where, what to do."""
+
+    slug: str = ""
+    place: Place = NOWHERE
+    repair: Repair | None = field(default=None, compare=False)
+
+    @property
+    def line(self) -> int:
+        """Its first line."""
+        return self.place.line
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Its first line and column, both counted from 1 as editors do."""
+        return self.place.line, (self.place.column or 0) + 1
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Its last line, and the column behind it."""
+        return self.place.end_line or self.place.line, (self.place.end_column or 0) + 1
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready data."""
         fix = None
-        if self.fix is not None:
-            fix = {"message": self.fix.message, "safe": self.fix.safe}
+        if self.repair is not None:
+            fix = {"message": self.repair.text, "safe": self.repair.safe}
         return {
             "code": self.code,
             "slug": self.slug,
-            "message": self.message,
-            "file": self.path,
-            "line": self.line,
-            "column": self.column,
-            "end_line": self.end_line,
-            "end_column": self.end_column,
-            "helps": list(self.helps),
+            "message": self.title,
+            "file": self.place.file,
+            "line": self.start[0],
+            "column": self.start[1],
+            "end_line": self.end[0],
+            "end_column": self.end[1],
+            "helps": [fix.text for fix in self.fixes],
             "fix": fix,
         }
 
@@ -103,7 +116,7 @@ class Found:
     node: ast.AST
     message: str
     helps: tuple[str, ...] = ()
-    fix: Fix | None = None
+    repair: Repair | None = None
 
 
 Check = Callable[["Program"], Iterator[Found]]
@@ -122,6 +135,11 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"Rule({self.code!r}, {self.slug!r})"
+
+    @property
+    def level(self) -> str:
+        """How much it weighs: "warning" or "hint"."""
+        return "warning" if self.default else "hint"
 
     @property
     def family(self) -> str:
@@ -154,7 +172,7 @@ class Rule:
             "code": self.code,
             "slug": self.slug,
             "family": f"lint: {self.family}",
-            "level": "warning" if self.default else "hint",
+            "level": self.level,
             "summary": self.summary,
             "default": self.default,
             "fix": self.fix,

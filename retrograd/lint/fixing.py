@@ -1,7 +1,7 @@
-"""Changes a program: the edits of fixes, made on LibCST's tree so that all else stays as it is.
+"""Changes a program: the changes of fixes, made on LibCST's tree so that all else stays as it is.
 
 Python's parser and LibCST agree on where a node begins and ends, apart from parentheses around it;
-so an edit finds its node by place and kind.
+so an change finds its node by place and kind.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .declare import Edit, Finding
+from .declare import Change, Finding
 
 INSTALL = "pip install 'retrograd[lint]'"
 DEEPEST = 150
 """Programs nested deeper are not changed: LibCST's parser is recursive and has no limit."""
 
-Place = tuple[int, int, int, int]
+Position = tuple[int, int, int, int]
 
 
 class CannotFix(Exception):
@@ -42,7 +42,7 @@ class Fixed:
 
 def fixable(findings: Iterable[Finding], unsafe: bool) -> list[Finding]:
     """The findings that have a fix, safe ones only unless told otherwise."""
-    return [f for f in findings if f.fix is not None and (f.fix.safe or unsafe)]
+    return [f for f in findings if f.repair is not None and (f.repair.safe or unsafe)]
 
 
 def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) -> Fixed:
@@ -69,11 +69,11 @@ def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) ->
     except RecursionError:
         raise CannotFix("nested too deeply to be changed") from None
     lines = re.split(r"\r\n|\n|\r", text)
-    wanted: dict[Place, list[Edit]] = {}
+    wanted: dict[Position, list[Change]] = {}
     for finding in chosen:
-        assert finding.fix is not None
-        for edit in finding.fix.edits:
-            wanted.setdefault(_place(edit.node, lines), []).append(edit)
+        assert finding.repair is not None
+        for change in finding.repair.changes:
+            wanted.setdefault(_place(change.node, lines), []).append(change)
     changer = _changer(cst, positions, wanted)
     try:
         changed = wrapper.module.visit(changer)
@@ -82,7 +82,8 @@ def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) ->
     done = [
         finding
         for finding in chosen
-        if finding.fix is not None and all(edit in changer.made for edit in finding.fix.edits)
+        if finding.repair is not None
+        and all(change in changer.made for change in finding.repair.changes)
     ]
     if len(done) != len(chosen):
         # never half of a fix: once more, without those that did not find their place
@@ -96,12 +97,12 @@ def apply_fixes(text: str, findings: Sequence[Finding], unsafe: bool = False) ->
 
 
 def _apart(findings: Sequence[Finding]) -> list[Finding]:
-    """Those whose edits are about different places, the first of each."""
+    """Those whose changes are about different places, the first of each."""
     chosen: list[Finding] = []
     taken: set[tuple[ast.AST, str]] = set()
     for finding in findings:
-        assert finding.fix is not None
-        keys = {(edit.node, edit.kind) for edit in finding.fix.edits}
+        assert finding.repair is not None
+        keys = {(change.node, change.kind) for change in finding.repair.changes}
         if not keys & taken:
             taken |= keys
             chosen.append(finding)
@@ -117,7 +118,7 @@ def _depth(tree: ast.AST) -> int:
     return deepest
 
 
-def _place(node: Any, lines: list[str]) -> Place:
+def _place(node: Any, lines: list[str]) -> Position:
     def characters(line: int, column: int) -> int:
         text = lines[line - 1]
         return column if text.isascii() else len(text.encode()[:column].decode())
@@ -133,23 +134,23 @@ def _place(node: Any, lines: list[str]) -> Place:
 _STATEMENTS = ("assign", "before", "block", "remove")
 
 
-def _changer(cst: Any, positions: Any, wanted: dict[Place, list[Edit]]) -> Any:
-    """The transformer that makes the edits; made here because LibCST is imported late."""
+def _changer(cst: Any, positions: Any, wanted: dict[Position, list[Change]]) -> Any:
+    """The transformer that makes the changes; made here because LibCST is imported late."""
 
-    def place_of(node: object) -> Place:
+    def place_of(node: object) -> Position:
         found = positions[node]
         return (found.start.line, found.start.column, found.end.line, found.end.column)
 
     class Changer(cst.CSTTransformer):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.made: list[Edit] = []
+            self.made: list[Change] = []
 
-        def edits(self, node: object, statements: bool) -> list[Edit]:
+        def changes(self, node: object, statements: bool) -> list[Change]:
             return [
-                edit
-                for edit in wanted.get(place_of(node), ())
-                if (edit.kind in _STATEMENTS) == statements and edit not in self.made
+                change
+                for change in wanted.get(place_of(node), ())
+                if (change.kind in _STATEMENTS) == statements and change not in self.made
             ]
 
         def on_leave(self, original: Any, updated: Any) -> Any:
@@ -157,71 +158,73 @@ def _changer(cst: Any, positions: Any, wanted: dict[Place, list[Edit]]) -> Any:
             if original not in positions or not wanted:
                 return result
             if isinstance(original, cst.BaseExpression):
-                for edit in self.edits(original, False):
-                    changed = _expression(cst, edit, result)
+                for change in self.changes(original, False):
+                    changed = _expression(cst, change, result)
                     if changed is not None:
-                        self.made.append(edit)
+                        self.made.append(change)
                         result = changed
             elif isinstance(original, cst.SimpleStatementLine):
                 result = self.line(original, result)
             elif isinstance(original, cst.BaseCompoundStatement):
-                for edit in self.edits(original, True):
-                    if edit.kind == "before":
-                        self.made.append(edit)
-                        result = _before(cst, edit, result)
+                for change in self.changes(original, True):
+                    if change.kind == "before":
+                        self.made.append(change)
+                        result = _before(cst, change, result)
             return result
 
         def line(self, original: Any, updated: Any) -> Any:
             result = updated
             small = list(original.body)
             for index, part in enumerate(small):
-                for edit in self.edits(part, True):
+                for change in self.changes(part, True):
                     if len(small) != 1:
                         continue  # `a; b`: left to the author
-                    if edit.kind == "assign" and isinstance(part, cst.Expr):
+                    if change.kind == "assign" and isinstance(part, cst.Expr):
                         value = updated.body[index].value
-                        target = cst.AssignTarget(cst.parse_expression(edit.text))
+                        target = cst.AssignTarget(cst.parse_expression(change.text))
                         result = result.with_changes(body=[cst.Assign([target], value)])
-                    elif edit.kind == "before":
-                        result = _before(cst, edit, result)
-                    elif edit.kind == "block":
-                        result = _block(cst, edit, result)
-                    elif edit.kind == "remove":
+                    elif change.kind == "before":
+                        result = _before(cst, change, result)
+                    elif change.kind == "block":
+                        result = _block(cst, change, result)
+                    elif change.kind == "remove":
                         blank = [line for line in result.leading_lines if line.comment is not None]
                         result = (
                             cst.RemoveFromParent()
                             if not blank and result.trailing_whitespace.comment is None
                             else result.with_changes(body=[cst.Pass()])
                         )
-                    self.made.append(edit)
+                    self.made.append(change)
             return result
 
     return Changer()
 
 
-def _expression(cst: Any, edit: Edit, node: object) -> Any:
-    """The changed expression, or None if the node is not of the kind that the edit is about."""
-    if edit.kind == "method":
-        return cst.Call(cst.Attribute(_in_parentheses(cst, node), cst.Name(edit.text)))
-    if edit.kind == "call" and isinstance(node, cst.Attribute):
+def _expression(cst: Any, change: Change, node: object) -> Any:
+    """The changed expression, or None if the node is not of the kind that the change is about."""
+    if change.kind == "method":
+        return cst.Call(cst.Attribute(_in_parentheses(cst, node), cst.Name(change.text)))
+    if change.kind == "call" and isinstance(node, cst.Attribute):
         return cst.Call(node)
-    if edit.kind == "wrap" and isinstance(node, cst.List | cst.Dict | cst.ListComp | cst.DictComp):
-        return cst.Call(cst.parse_expression(edit.text), [cst.Arg(node)])
-    if edit.kind == "callee" and isinstance(node, cst.Call):
+    if change.kind == "wrap" and isinstance(
+        node, cst.List | cst.Dict | cst.ListComp | cst.DictComp
+    ):
+        return cst.Call(cst.parse_expression(change.text), [cst.Arg(node)])
+    if change.kind == "callee" and isinstance(node, cst.Call):
         if isinstance(node.func, cst.Attribute):
             return node.with_changes(func=node.func.value)
-    if edit.kind in ("detach", "drop-data") and isinstance(node, cst.Attribute):
-        if edit.kind == "drop-data":
+    if change.kind in ("detach", "drop-data") and isinstance(node, cst.Attribute):
+        if change.kind == "drop-data":
             return node.value
         return cst.Call(node.with_changes(attr=cst.Name("detach")))
-    if edit.kind == "argument" and isinstance(node, cst.Call) and len(node.args) == 1:
+    if change.kind == "argument" and isinstance(node, cst.Call) and len(node.args) == 1:
         value = node.args[0].value
-        if not edit.text:
+        if not change.text:
             return _in_parentheses(cst, value) if node.lpar or _loose(cst, value) else value
-        text = cst.parse_expression(f"x.{edit.text}")
+        text = cst.parse_expression(f"x.{change.text}")
         return _with_innermost(cst, text, _in_parentheses(cst, value))
-    if edit.kind == "keyword" and isinstance(node, cst.Call):
-        rest = [a for a in node.args if a.keyword is None or a.keyword.value != edit.text]
+    if change.kind == "keyword" and isinstance(node, cst.Call):
+        rest = [a for a in node.args if a.keyword is None or a.keyword.value != change.text]
         if rest and len(rest) < len(node.args) and node.args[-1] not in rest:
             rest[-1] = rest[-1].with_changes(comma=node.args[-1].comma)
         return node.with_changes(args=rest)
@@ -251,12 +254,12 @@ def _with_innermost(cst: Any, node: Any, value: object) -> Any:
     return node.with_changes(**{part: _with_innermost(cst, getattr(node, part), value)})
 
 
-def _before(cst: Any, edit: Edit, node: Any) -> Any:
-    new = cst.parse_statement(edit.text).with_changes(leading_lines=node.leading_lines)
+def _before(cst: Any, change: Change, node: Any) -> Any:
+    new = cst.parse_statement(change.text).with_changes(leading_lines=node.leading_lines)
     return cst.FlattenSentinel([new, node.with_changes(leading_lines=[])])
 
 
-def _block(cst: Any, edit: Edit, node: Any) -> Any:
-    head = cst.parse_statement(f"with {edit.text}:\n    pass\n")
+def _block(cst: Any, change: Change, node: Any) -> Any:
+    head = cst.parse_statement(f"with {change.text}:\n    pass\n")
     body = head.body.with_changes(body=[node.with_changes(leading_lines=[])])
     return head.with_changes(body=body, leading_lines=node.leading_lines)

@@ -43,12 +43,12 @@ def as_text(reports: Iterable[Report], colour: bool = False) -> str:
             place = f"{report.path}:{report.line}:{report.column}" if report.line else report.path
             lines.append(f"{paint(place, '1')}: {paint('error', '1;31')}: {report.error}")
         for finding in report.findings:
-            place = f"{finding.path}:{finding.line}:{finding.column}"
-            safe = finding.fix is not None and finding.fix.safe
+            place = f"{finding.place.file}:{finding.start[0]}:{finding.start[1]}"
+            safe = finding.repair is not None and finding.repair.safe
             mark = " " + paint("[*]", "36") if safe else ""
             code = paint(finding.code, "1;31")
-            lines.append(f"{paint(place, '1')}: {code}{mark} {finding.message}")
-            lines += [f"    {paint('help', '36')}: {text}" for text in finding.helps]
+            lines.append(f"{paint(place, '1')}: {code}{mark} {finding.title}")
+            lines += [f"    {paint('help', '36')}: {fix.text}" for fix in finding.fixes]
     return "".join(line + "\n" for line in lines)
 
 
@@ -62,8 +62,8 @@ def summary(reports: Sequence[Report], fixed: int = 0) -> str:
     if findings:
         files = sum(bool(report.findings) for report in reports)
         parts.append(f"{counted(len(findings), 'finding')} in {counted(files, 'file')}")
-        safe = sum(f.fix is not None and f.fix.safe for f in findings)
-        unsafe = sum(f.fix is not None and not f.fix.safe for f in findings)
+        safe = sum(f.repair is not None and f.repair.safe for f in findings)
+        unsafe = sum(f.repair is not None and not f.repair.safe for f in findings)
         if safe:
             parts.append(f"{safe} [*] can be fixed with --fix")
         if unsafe:
@@ -127,12 +127,12 @@ def as_sarif(reports: Sequence[Report]) -> str:
     results = []
     for report in reports:
         for finding in report.findings:
-            text = finding.message + "".join(f"\nhelp: {help}" for help in finding.helps)
+            text = finding.title + "".join(f"\nhelp: {fix.text}" for fix in finding.fixes)
             region = {
-                "startLine": finding.line,
-                "startColumn": finding.column,
-                "endLine": finding.end_line,
-                "endColumn": finding.end_column,
+                "startLine": finding.start[0],
+                "startColumn": finding.start[1],
+                "endLine": finding.end[0],
+                "endColumn": finding.end[1],
             }
             results.append(
                 {
@@ -140,7 +140,7 @@ def as_sarif(reports: Sequence[Report]) -> str:
                     "ruleIndex": places[finding.code],
                     "level": "warning" if RULES[finding.code].default else "note",
                     "message": {"text": text},
-                    "locations": [_location(finding.path, region)],
+                    "locations": [_location(finding.place.file, region)],
                 }
             )
     notices = [

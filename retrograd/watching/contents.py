@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.holders import MOST_ITEMS, Part, is_own, plain_parts
-from retrograd.watching.places import Place
 from retrograd.watching.reading import Reader
 
 _LRU = type(functools.lru_cache(lambda: None))

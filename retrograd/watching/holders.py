@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TypeVar, cast
 
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Place
 
 MOST_OBJECTS = 20_000
 MOST_ITEMS = 2_000

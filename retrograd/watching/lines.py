@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Place
 
 LEAF = 1 << 62
 """Numbers from here on belong to the ends of the graph: they are not counted."""

@@ -13,6 +13,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.engine.node import Node as OwnNode
 from retrograd.engine.node import dressed
 from retrograd.watching import storing
@@ -21,7 +22,7 @@ from retrograd.watching.growth import without_indices
 from retrograd.watching.heap import Heap
 from retrograd.watching.holders import paths_to
 from retrograd.watching.lines import LEAF
-from retrograd.watching.places import Place, is_user_file
+from retrograd.watching.places import is_user_file
 from retrograd.watching.reading import Node, Reader, TorchReader, behind, leading_to
 
 SAMPLED = frozenset((*range(2, 9), 10, 12, *range(16, 65, 8), 96))

@@ -1,12 +1,13 @@
-"""Lines of the user's program, and which files are the user's."""
+"""Which files are the user's, and which line of theirs is running."""
 
 from __future__ import annotations
 
 import os
 import sys
 import sysconfig
-from dataclasses import dataclass
 from types import FrameType
+
+from retrograd.diagnostics.report import Place
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # as tracebacks spell it
 
@@ -20,19 +21,6 @@ _LIBRARIES = tuple(
 
 OWN_FOLDERS = tuple(os.path.join(_HERE, room, "") for room in ("watching", "graph", "doctor"))
 """Where the code is that watches: its frames lie between the user's line and the library's."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the user's program. `function` is known where it was seen running."""
-
-    file: str
-    line: int
-    function: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """The two fields that identify a line."""
-        return {"file": self.file, "line": self.line}
 
 
 def is_user_file(file: str) -> bool:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from retrograd.backend import BACKENDS
 from retrograd.backend.arrays import Array
+from retrograd.diagnostics.report import Place
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.engine.accumulate import AccumulateGrad
 from retrograd.engine.function_node import FunctionNode
@@ -37,7 +38,7 @@ from retrograd.watching.engines import Engine
 from retrograd.watching.graph import TWICE, saved_names
 from retrograd.watching.lines import LEAF, Tracer, latest_tracer
 from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import Place, is_user_file
+from retrograd.watching.places import is_user_file
 
 Node = Any
 """A node of either library; only its reader looks into it."""
@@ -245,10 +246,10 @@ def _place_in(code: CodeType | None, instruction: int) -> Place | None:
 
 def place_at(site: CallSite) -> Place | None:
     """A recorded site as a line."""
-    location = site.location
-    if location is None:
+    place = site.place
+    if place is None:
         return None
-    return Place(location.file, location.line, location.function or "")
+    return Place(place.file, place.line, place.function)
 
 
 def _own_values(node: OwnNode) -> Iterator[tuple[str, Any, bool]]:

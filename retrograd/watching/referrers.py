@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.contents import function_name, locals_of, of_hook, place_of
 from retrograd.watching.holders import Part
-from retrograd.watching.places import OWN_FOLDERS, Place
+from retrograd.watching.places import OWN_FOLDERS
 
 LEVELS = 14
 MOST_IN_A_LEVEL = 4_000

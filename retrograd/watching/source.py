@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Place
 
 _COMPOUND = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.AsyncFor, ast.While),

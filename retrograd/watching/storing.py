@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 ADDS = frozenset(
     "append appendleft extend insert add put put_nowait update setdefault push".split()

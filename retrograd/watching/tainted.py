@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.cut_marks import MARK, NOTHING, CutMarks, Event, Mark
 from retrograd.watching.engines import Engine, Original
 from retrograd.watching.graph import storage_of, tensors_in
-from retrograd.watching.places import Place, is_user_code
+from retrograd.watching.places import is_user_code
 from retrograd.watching.torch_types import TensorLike
 
 

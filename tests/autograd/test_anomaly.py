@@ -263,7 +263,7 @@ def test_report_of_a_nan_has_the_callers() -> None:
             loss.backward()
     error = raised.value
     assert error.code == "RG501"
-    lines = [span.location.source.strip() for span in error.spans]
+    lines = [span.place.source.strip() for span in error.spans]
     assert lines[-3:] == ["loss = (layer(x) * 0).sum()", "return x.sqrt()", "loss.backward()"]
     assert "sqrt has an infinite slope at 0" in error.fix.text
 

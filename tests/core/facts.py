@@ -70,7 +70,7 @@ def node_facts(node: Any, depth: int) -> Any:
 
 
 def torch_site(node: Any) -> Any:
-    return CallSite(node.code, node.lasti).location
+    return CallSite(node.code, node.lasti).place
 
 
 def view_facts(tensor: Tensor) -> Any:
@@ -84,7 +84,7 @@ def view_facts(tensor: Tensor) -> Any:
 def cell_facts(cell: Any) -> Any:
     if cell is None or cell.code is None:
         return None if cell is None else cell.version
-    return cell.version, cell.writer, cell.detached, CallSite(cell.code, cell.lasti).location
+    return cell.version, cell.writer, cell.detached, CallSite(cell.code, cell.lasti).place
 
 
 def tensor_facts(tensor: Any, depth: int = 4) -> Any:

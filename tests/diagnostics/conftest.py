@@ -29,7 +29,7 @@ class Failure:
     def lines(self) -> list[str]:
         """The source lines of the report's places, in the order of the story."""
         lines = self.source.splitlines()
-        return [lines[span.location.line - 1].strip() for span in self.report.spans]
+        return [lines[span.place.line - 1].strip() for span in self.report.spans]
 
     @property
     def labels(self) -> list[str]:
@@ -38,11 +38,11 @@ class Failure:
     @property
     def kinds(self) -> list[str | None]:
         """What the advice is, in short."""
-        return [item.kind for item in self.report.helps]
+        return [item.kind for item in self.report.fixes]
 
     def fixed(self, number: int = 0) -> str:
         """The program after the edit of an advice."""
-        edit = self.report.helps[number].edit
+        edit = self.report.fixes[number].edit
         assert edit is not None
         lines = self.source.splitlines()
         if edit.before is None:
@@ -61,13 +61,13 @@ def _renumbered(report: Report, nodes: int, calls: int) -> Report:
         return re.sub(r" #(\d+)", lambda found: f" #{int(found[1]) - calls}", value)
 
     spans = tuple(dataclasses.replace(s, label=text(s.label)) for s in report.spans)
-    helps = tuple(dataclasses.replace(h, text=text(h.text)) for h in report.helps)
+    helps = tuple(dataclasses.replace(h, text=text(h.text)) for h in report.fixes)
     return dataclasses.replace(
         report,
         title=text(report.title),
         spans=spans,
         why=text(report.why),
-        helps=helps,
+        fixes=helps,
         notes=tuple(map(text, report.notes)),
     )
 

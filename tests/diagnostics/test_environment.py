@@ -97,10 +97,10 @@ def test_without_source_there_are_lines_but_no_names() -> None:
     error = caught.value
     assert error.report is not None
     assert error.reason == "carried-state"
-    assert [span.location.line for span in error.spans] == [6, 8, 6]
-    assert all(span.location.source is None for span in error.spans)
+    assert [span.place.line for span in error.spans] == [6, 8, 6]
+    assert all(span.place.source is None for span in error.spans)
     assert "`h`" not in error.report.title
-    assert all(item.edit is None for item in error.report.helps)
+    assert all(item.edit is None for item in error.report.fixes)
     (note,) = error.__notes__
     assert "--> <from nowhere>:6" in note
 
@@ -142,4 +142,4 @@ def test_sites_in_unusual_places(fail: Any, where: str) -> None:
     }[where]
     failure = fail("import retrograd as torch\n" + body)
     assert "torch.ones(2).backward()" in failure.lines[0]
-    assert failure.report.spans[0].location.text == "torch.ones(2).backward()"
+    assert failure.report.spans[0].place.text == "torch.ones(2).backward()"

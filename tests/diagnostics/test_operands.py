@@ -76,7 +76,7 @@ def test_the_line_and_its_operands(fail: Any, expression: str, code: str, label:
     failure = fail(f"{HEAD}result = {expression}\n")
     assert failure.error.code == code
     (span,) = failure.report.spans
-    assert span.location.line == 10
+    assert span.place.line == 10
     assert span.label.startswith(label) and bool(span.label) == bool(label)
 
 
@@ -108,7 +108,7 @@ def test_type_and_message_are_pytorchs(fail: Any, expression: str, code: str, la
 )
 def test_advice_follows_from_the_shapes(fail: Any, expression: str, fix: str) -> None:
     error = fail(f"{HEAD}result = {expression}\n").error
-    texts = [item.text for item in error.report.helps]
+    texts = [item.text for item in error.report.fixes]
     if fix == "this":
         assert not any("transposed" in text or "layer" in text for text in texts)
     else:

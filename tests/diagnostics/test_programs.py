@@ -28,7 +28,7 @@ def marked_lines(source: str) -> list[int]:
 
 def outcome(failure: Any, number: int) -> str:
     """What becomes of the program with the edit of an advice."""
-    if failure.report.helps[number].edit is None:
+    if failure.report.fixes[number].edit is None:
         return ""
     try:
         exec(compile(failure.fixed(number), "fixed.py", "exec"), {"__name__": "__main__"})
@@ -45,10 +45,10 @@ def test_program(path: Path, run_program: Any) -> None:
     assert head is not None
     error = failure.error
     assert (error.code, str(error.reason)) == (head[1], head[2])
-    assert [span.location.line for span in error.spans] == marked_lines(failure.source)
+    assert [span.place.line for span in error.spans] == marked_lines(failure.source)
     advice = re.search(r"advice: (.+)", text)
     assert advice is not None
-    found = [f"{item.kind}{outcome(failure, i)}" for i, item in enumerate(failure.report.helps)]
+    found = [f"{item.kind}{outcome(failure, i)}" for i, item in enumerate(failure.report.fixes)]
     assert ", ".join(found) == advice[1]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from retrograd.diagnostics.render import display_path, render
-from retrograd.diagnostics.report import Edit, Help, Location, Report, Span
+from retrograd.diagnostics.report import Edit, Place, Report, Span, advice
 
 
-def at(line: int, start: int, end: int, source: str, file: str = "train.py") -> Location:
-    return Location(file, line, start, line, end, source=source)
+def at(line: int, start: int, end: int, source: str, file: str = "train.py") -> Place:
+    return Place(file, line, "", start, line, end, source)
 
 
 def body(report: Report, width: int = 100) -> list[str]:
@@ -22,13 +22,13 @@ def test_worked_example() -> None:
         "RG101",
         "`h` still leads into a graph that was already freed",
         (
-            Span(at(11, 8, 26, source), "created here: tanh, node 3", order=1),
-            Span(at(13, 4, 19, "    loss.backward()"), "freed here: backward #1", order=2),
-            Span(at(11, 20, 25, source), "used again here: matmul, node 7", True, 3),
+            Span("created here: tanh, node 3", at(11, 8, 26, source), order=1),
+            Span("freed here: backward #1", at(13, 4, 19, "    loss.backward()"), order=2),
+            Span("used again here: matmul, node 7", at(11, 20, 25, source), primary=True, order=3),
         ),
         why="`h` was carried from one pass of the loop into the next.",
-        helps=(
-            Help(
+        fixes=(
+            advice(
                 "detach the carried value",
                 Edit.replacing("train.py", 11, source, {(21, 21): ".detach()"}),
             ),
@@ -66,9 +66,12 @@ def test_width_is_kept(width: int) -> None:
     report = Report(
         "RG201",
         words,
-        (Span(at(7, 250, 257, source), words, True, 1), Span(at(9, 4, 8, source), words, order=2)),
+        (
+            Span(words, at(7, 250, 257, source), primary=True, order=1),
+            Span(words, at(9, 4, 8, source), order=2),
+        ),
         words,
-        (Help(words),),
+        (advice(words),),
         (words,),
     )
     lines = body(report, width)
@@ -82,7 +85,7 @@ def test_width_is_kept(width: int) -> None:
 
 def test_wide_characters_and_tabs() -> None:
     source = '\tlabel = f("日本", x)'
-    report = Report("RG201", "t", (Span(at(1, 17, 18, source), "here", True),))
+    report = Report("RG201", "t", (Span("here", at(1, 17, 18, source), primary=True),))
     line, marks = body(report)[3:5]
     assert line == ' 1 |     label = f("日本", x)'
     assert marks == "   |                       ^ here"
@@ -91,9 +94,9 @@ def test_wide_characters_and_tabs() -> None:
 def test_neighbouring_lines_and_the_same_line() -> None:
     one, two = "a = f(b)", "c = g(a)"
     spans = (
-        Span(at(1, 4, 8, one), "first", order=1),
-        Span(at(2, 4, 8, two), "second", order=2),
-        Span(at(2, 6, 7, two), "third", True, 3),
+        Span("first", at(1, 4, 8, one), order=1),
+        Span("second", at(2, 4, 8, two), order=2),
+        Span("third", at(2, 6, 7, two), primary=True, order=3),
     )
     assert body(Report("RG201", "t", spans))[2:-1] == [
         "   |",
@@ -108,8 +111,8 @@ def test_neighbouring_lines_and_the_same_line() -> None:
 
 def test_other_file_without_source() -> None:
     spans = (
-        Span(at(3, 0, 1, "f()"), "here", True, 1),
-        Span(Location("<stdin>", 120), "typed by hand", order=2),
+        Span("here", at(3, 0, 1, "f()"), primary=True, order=1),
+        Span("typed by hand", Place("<stdin>", 120), order=2),
     )
     assert body(Report("RG201", "t", spans))[1:-1] == [
         "   --> train.py:3:1",
@@ -125,8 +128,8 @@ def test_other_file_without_source() -> None:
 
 
 def test_span_of_several_lines_marks_the_first() -> None:
-    place = Location("train.py", 4, 7, 6, 1, source="loss = model(")
-    report = Report("RG201", "t", (Span(place, "here", True),))
+    place = Place("train.py", 4, "", 7, 6, 1, source="loss = model(")
+    report = Report("RG201", "t", (Span("here", place, primary=True),))
     assert body(report)[3:5] == [" 4 | loss = model(", "   |        ^^^^^^ here"]
 
 
@@ -134,8 +137,8 @@ def test_edits() -> None:
     replaced = Edit.replacing("a.py", 1, "h += 1", {(0, 6): "h = h + 1"})
     inserted = Edit("a.py", 9, None, "    h = h.detach()")
     removed = Edit("a.py", 2, "loss.backward()", None)
-    helps = (Help("replace", replaced), Help("insert", inserted), Help("remove", removed))
-    assert body(Report("RG201", "t", helps=helps))[1:-1] == [
+    helps = (advice("replace", replaced), advice("insert", inserted), advice("remove", removed))
+    assert body(Report("RG201", "t", fixes=helps))[1:-1] == [
         "help: replace",
         "  --> a.py:1",
         "   |",
@@ -154,7 +157,7 @@ def test_edits() -> None:
 
 
 def test_colour_is_asked_for_and_obeys_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = Report("RG201", "t", (Span(at(1, 0, 1, "x"), "here", True),), why="so")
+    report = Report("RG201", "t", (Span("here", at(1, 0, 1, "x"), primary=True),), why="so")
     monkeypatch.delenv("NO_COLOR", raising=False)
     coloured = render(report, color=True)
     assert "\x1b[1;31merror[RG201]\x1b[0m" in coloured

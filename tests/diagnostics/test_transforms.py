@@ -247,9 +247,9 @@ def test_code_cause_and_line(program: Program, fail: Callable[[str], Any]) -> No
     assert isinstance(error, TransformError)
     blamed = [span for span in failure.report.spans if span.primary]
     lines = failure.source.splitlines()
-    assert [lines[span.location.line - 1].strip() for span in blamed] == [program.line]
-    assert failure.report.helps
-    assert not any("{" in item.text for item in failure.report.helps)
+    assert [lines[span.place.line - 1].strip() for span in blamed] == [program.line]
+    assert failure.report.fixes
+    assert not any("{" in item.text for item in failure.report.fixes)
     twin = pickle.loads(pickle.dumps(error))
     assert type(twin) is type(error) and twin.code == error.code and str(twin) == str(error)
 
@@ -313,7 +313,7 @@ def test_warnings(code: str, reason: str, source: str) -> None:
     message = warning.message
     assert isinstance(message, RetrogradWarning) and warning.category.__name__ == "UserWarning"
     assert message.code == code and message.report is not None
-    assert (message.report.reason, message.report.level) == (reason, "warning")
+    assert (message.report.cause, message.report.level) == (reason, "warning")
 
 
 def test_gradcheck_error_is_one() -> None:

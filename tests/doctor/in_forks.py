@@ -221,7 +221,7 @@ def main() -> None:
         for found in result["found"]:
             report, fix = found["report"], found["fix"]
             fixes = [(each["kind"], each["place"]["line"]) for each in report["fixes"]]
-            print("   ", found["category"], "|", report["summary"], "|", report["why"])
+            print("   ", found["category"], "|", report["title"], "|", report["why"])
             created = [place["line"] for place in found["created_at"]]
             print("      created", created, "fix", fix and fix["kind"], fixes)
 

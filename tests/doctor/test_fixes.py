@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from retrograd.diagnostics.report import FIX_KINDS, Fix, Place
 from retrograd.doctor import fixes
 from retrograd.doctor.fixes.edits import OTHER_WRITERS, WRITERS, edited
 from retrograd.doctor.fixes.text import CannotWrite, Draft
-from retrograd.doctor.model import FIX_KINDS, Diagnosis, Fix
-from retrograd.watching.places import Place
+from retrograd.doctor.model import Diagnosis
 
 
 class Case(NamedTuple):
@@ -59,10 +59,8 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
     if "loop" in facts:
         facts["loop"] = int(facts["loop"])
     diagnosis = Diagnosis(
-        cause,
-        "",
-        "",
-        Place("train.py", marks.get("e", marks[">"])),
+        cause=cause,
+        error_line=Place("train.py", marks.get("e", marks[">"])),
         created_at=[Place("train.py", marks["c"])] if "c" in marks else [],
         freed_at=Place("train.py", marks["f"]) if "f" in marks else None,
         fixes=[fix],
@@ -105,7 +103,7 @@ def test_bytes_of_the_file_stay(tmp_path: Path) -> None:
     head = "# -*- coding: latin-1 -*-\r\nname = 'Müller'\r\n".encode("latin-1")
     file.write_bytes(head + b"loss.backward()")
     fix = Fix("retain-graph", Place(str(file), 3))
-    diagnosis = Diagnosis("shared-subgraph", "", "", None, fixes=[fix])
+    diagnosis = Diagnosis(cause="shared-subgraph", fixes=[fix])
     fixes.propose(diagnosis)
     edit = fixes.edit_of(fix)
     assert edit is not None
@@ -117,7 +115,7 @@ def test_byte_order_mark_stays(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_bytes(b"\xef\xbb\xbfloss.backward()\n")
     fix = Fix("reduce-loss", Place(str(file), 1))
-    fixes.propose(Diagnosis("non-scalar", "", "", None, fixes=[fix]))
+    fixes.propose(Diagnosis(cause="non-scalar", fixes=[fix]))
     edit = fixes.edit_of(fix)
     assert edit is not None
     assert edit.after == b"\xef\xbb\xbfloss.mean().backward()\n"
@@ -129,7 +127,7 @@ def test_diff_is_small_and_shows_the_line(tmp_path: Path) -> None:
     lines[10] = "loss.backward()"
     file.write_text("\n".join(lines) + "\n")
     fix = Fix("retain-graph", Place(str(file), 11))
-    fixes.propose(Diagnosis("shared-subgraph", "", "", None, fixes=[fix]))
+    fixes.propose(Diagnosis(cause="shared-subgraph", fixes=[fix]))
     body = fix.diff.splitlines()
     assert body[0].startswith("--- a/") and body[1].startswith("+++ b/")
     assert body[2] == "@@ -9,5 +9,5 @@"
@@ -139,7 +137,7 @@ def test_diff_is_small_and_shows_the_line(tmp_path: Path) -> None:
 
 def test_file_that_is_gone_gets_no_diff(tmp_path: Path) -> None:
     fix = Fix("retain-graph", Place(str(tmp_path / "none.py"), 1))
-    fixes.propose(Diagnosis("shared-subgraph", "", "", None, fixes=[fix]))
+    fixes.propose(Diagnosis(cause="shared-subgraph", fixes=[fix]))
     assert fix.diff == "" and fixes.edit_of(fix) is None
 
 
@@ -210,10 +208,8 @@ def test_any_line_gives_an_edit_or_a_refusal(kind: str) -> None:
     for line in range(1, len(before) + 1):
         place = Place("train.py", line)
         diagnosis = Diagnosis(
-            "accumulated-history",
-            "",
-            "",
-            Place("train.py", len(before) - line + 1),
+            cause="accumulated-history",
+            error_line=Place("train.py", len(before) - line + 1),
             created_at=[place],
             freed_at=Place("train.py", 34),
             tensor=tensors[line % 4],

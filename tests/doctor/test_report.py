@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.report import html, json_form, terminal
 from retrograd.doctor.result import Result, result_from
 from retrograd.watching.files import as_json, write_atomically
-from retrograd.watching.places import Place
 
 FILE = "/programs/train <b>&co.py"
 
@@ -25,13 +25,13 @@ def example() -> Result:
     result = Result(script=FILE, engine="torch", status=1, error="RuntimeError: twice <x>")
     result.diagnoses = [
         Diagnosis(
-            "stale-state-carried",
-            "`hidden` is carried into the next iteration with its history",
-            "`hidden` was computed before & its graph is freed.",
-            used,
-            [made],
-            freed,
-            [
+            cause="stale-state-carried",
+            title="`hidden` is carried into the next iteration with its history",
+            why="`hidden` was computed before & its graph is freed.",
+            error_line=used,
+            created_at=[made],
+            freed_at=freed,
+            fixes=[
                 Fix(
                     "detach",
                     Place(FILE, 38, "fit"),
@@ -43,16 +43,16 @@ def example() -> Result:
                 ),
                 Fix("reset-state", Place(FILE, 38), verified=False, verification="tried: in vain"),
             ],
-            [
+            spans=[
                 Span("created", made, [Place(FILE, 50), made], first),
                 Span("freed", freed, [freed], first),
                 Span("used again", used, [used], second),
             ],
-            "RuntimeError: twice",
-            "hidden",
-            "the graph would grow",
-            ["a note"],
-            {"nodes": 3},
+            error="RuntimeError: twice",
+            tensor="hidden",
+            why_not_retain="the graph would grow",
+            notes=["a note"],
+            facts={"nodes": 3},
         )
     ]
     result.unseen = ["what a thread did"]
@@ -151,7 +151,7 @@ def test_the_document() -> None:
     found = document["diagnoses"][0]
     assert found["category"] == "stale-state-carried"
     assert found["fix"] == {"kind": "detach", "file": FILE, "line": 38}
-    relative = Result(diagnoses=[Diagnosis("non-scalar", "", "", Place("a.py", 3))])
+    relative = Result(diagnoses=[Diagnosis(cause="non-scalar", error_line=Place("a.py", 3))])
     file = json_form.document(relative)["diagnoses"][0]["error_line"]["file"]
     assert file == str(Path("a.py").absolute())
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from retrograd.doctor.model import CAUSES, FIX_KINDS
+from retrograd.diagnostics.report import FIX_KINDS
+from retrograd.doctor.model import CAUSES
 from tests.doctor.in_forks import examine
 
 pytestmark = [

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor import fixes
 from retrograd.doctor.fixes.overlay import lay_over
 from retrograd.doctor.fixes.verify import Outcome, Request, judge, run_trial, verify_all
-from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 # --------------------------------------------------------------------------------- overlay
 
@@ -66,7 +66,7 @@ def test_rules_see_the_overlaid_text(clean: Path) -> None:
 
 
 def diagnosis_of(cause: str = "stale-state-carried", *found: Fix) -> Diagnosis:
-    return Diagnosis(cause, "", "", Place("train.py", 3), fixes=list(found))
+    return Diagnosis(cause=cause, error_line=Place("train.py", 3), fixes=list(found))
 
 
 def verdict(

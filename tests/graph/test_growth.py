@@ -250,7 +250,7 @@ with warnings.catch_warnings(record=True) as caught:
         {line}
         loss.backward()
 for each in caught:
-    print(each.message.code, each.lineno, each.message.report.reason)
+    print(each.message.code, each.lineno, each.message.report.cause)
 """
 
 

@@ -251,7 +251,7 @@ def test_the_report_names_the_list() -> None:
     with pytest.raises(RuntimeError) as raised:
         second.backward()
     report: Any = raised.value.report  # type: ignore[attr-defined]
-    assert any("retain_graph=[trunk] keeps only" in advice.text for advice in report.helps)
+    assert any("retain_graph=[trunk] keeps only" in advice.text for advice in report.fixes)
     trunk = x.exp()
     loss = trunk.sin().sum()
     loss.backward(retain_graph=[trunk])

@@ -21,11 +21,11 @@ def strictly():
 
 
 def line_of(error):
-    return error.report.primary.location.source.strip()
+    return error.report.primary.place.source.strip()
 
 
 def first_line(error):
-    return error.spans[0].location.source.strip()
+    return error.spans[0].place.source.strip()
 
 
 # ------------------------------------------------------------------------------ second walks

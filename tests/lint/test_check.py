@@ -106,14 +106,14 @@ def test_noqa_at_the_end_of_a_long_statement() -> None:
 
 def test_columns_count_characters() -> None:
     (finding,) = lint_text('import torch\nx = "äöü€🙂"; loss.backward\n', "x.py").findings
-    assert (finding.line, finding.column, finding.end_column) == (2, 14, 27)
+    assert (*finding.start, finding.end[1]) == (2, 14, 27)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 def test_line_ends(ends: str) -> None:
     text = ends.join(["import torch", "", "x = 'ä'", "loss.backward", ""])
     (finding,) = lint_text(text, "x.py").findings
-    assert (finding.line, finding.column) == (4, 1)
+    assert finding.start == (4, 1)
 
 
 # ----------------------------------------------------------------------------- hostile

@@ -27,7 +27,7 @@ def test_fix_of_the_table(case: Case) -> None:
     findings = lint_text(case.source, "x.py", [RULES[case.code]]).findings
     result = apply_fixes(case.source, findings, unsafe=True)
     ast.parse(result.text)
-    with_fix = [finding for finding in findings if finding.fix is not None]
+    with_fix = [finding for finding in findings if finding.repair is not None]
     assert result.done == with_fix
     if with_fix:
         assert result.text != case.source
@@ -40,7 +40,7 @@ def test_fix_of_the_table(case: Case) -> None:
 WITH_FIX = [
     code
     for code, rule in RULES.items()
-    if any(finding.fix for finding in lint_text(rule.reported, "x.py", [rule]).findings)
+    if any(finding.repair for finding in lint_text(rule.reported, "x.py", [rule]).findings)
 ]
 
 
@@ -65,8 +65,8 @@ def test_rules_say_whether_they_fix(rule: object) -> None:
     for case in read_cases():
         if case.code == rule.code and case.kind == "reported":
             for finding in lint_text(case.source, "x.py", [rule]).findings:
-                if finding.fix is not None:
-                    safe.add(finding.fix.safe)
+                if finding.repair is not None:
+                    safe.add(finding.repair.safe)
     assert safe == {"none": set(), "safe": {True}, "unsafe": {False}}[rule.fix]
 
 

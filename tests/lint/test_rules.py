@@ -66,7 +66,7 @@ def test_examples_of_the_page(code: str) -> None:
     rules = [other for other in RULES.values() if other.default or other is rule]
     found = lint_text(rule.reported, "example.py", rules).findings
     assert [finding.code for finding in found] == [code]
-    assert found[0].message and found[0].helps
+    assert found[0].title and found[0].fixes
     assert lint_text(rule.silent, "example.py", list(RULES.values())).findings == []
 
 

@@ -215,7 +215,7 @@ def test_the_report_names_the_lines_that_differ() -> None:
         out.sum().backward()
     error = raised.value
     assert error.code == "RG118"
-    lines = [span.location.source.strip() for span in error.report.spans]
+    lines = [span.place.source.strip() for span in error.report.spans]
     assert lines == ["return x.exp()", "return x[:1].tanh()"]
     assert any("error[RG118]" in note for note in error.__notes__)
 

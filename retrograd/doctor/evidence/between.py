@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.repeats import Repetition
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call
 
 DEEPEST = 3  # functions that are called between the two, and those that they call

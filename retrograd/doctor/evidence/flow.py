@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 KEEPING = frozenset("append appendleft extend insert add put update setdefault".split())
 

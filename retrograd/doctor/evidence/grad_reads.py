@@ -7,10 +7,10 @@ import sys
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence import statements
 from retrograd.watching import source
 from retrograd.watching.lines import LineLog
-from retrograd.watching.places import Place
 
 NON_LEAF_GRAD = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
 

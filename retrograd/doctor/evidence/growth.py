@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.session import Watched
 from retrograd.watching import storing
 from retrograd.watching.graph import Ranges, in_ranges
 from retrograd.watching.growth import last_rising, without_indices
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call, GrowthSample, Holder
 
 FULL_WINDOW = 16  # tensors in a collection of bounded length before it counts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.session import Watched
-from retrograd.watching.places import Place
 
 
 @dataclass

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching.lines import Step
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call
 from retrograd.watching.source import Loop, loops_around
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.repeats import Repetition
 from retrograd.doctor.session import Watched
@@ -30,7 +31,6 @@ from retrograd.watching.graph import (
 )
 from retrograd.watching.holders import MOST_ITEMS, Held, holder_of
 from retrograd.watching.lines import LEAF, LineLog
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call, Failure
 from retrograd.watching.source import set_before_read
 from retrograd.watching.torch_types import TensorLike

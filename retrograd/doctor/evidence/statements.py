@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from retrograd.diagnostics.report import Place
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 _NUMBERS_ONLY = frozenset(
     "detach item numpy tolist size dim numel data_ptr argmax argmin sign long int bool".split()

@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from retrograd.doctor.fixes.edits import Edit, edit_of
-from retrograd.doctor.model import Fix
+from retrograd.diagnostics.report import Fix
+from retrograd.doctor.fixes.edits import FileEdit, edit_of
 
 
 class CannotApply(Exception):
@@ -50,7 +50,7 @@ def _keep(path: Path) -> Path:
         return backup
 
 
-def _put(path: Path, edit: Edit) -> None:
+def _put(path: Path, edit: FileEdit) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from retrograd.diagnostics.report import Fix
 from retrograd.doctor.fixes import (
     backward_calls,
     carried,
@@ -24,7 +25,7 @@ from retrograd.doctor.fixes import (
 )
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
-from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.doctor.model import Diagnosis
 
 WRITERS: dict[str, Callable[[Task], None]] = {
     "detach": carried.detach,
@@ -65,7 +66,7 @@ OTHER_WRITERS: dict[str, Callable[[Task], None]] = {
 
 
 @dataclass(frozen=True)
-class Edit:
+class FileEdit:
     """A file before and after a fix, as the bytes on the disk."""
 
     file: str
@@ -76,10 +77,10 @@ class Edit:
 def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> str:
     """The text of a file after a fix; raises `CannotWrite` with the reason if there is none.
 
-    >>> from retrograd.doctor.model import Diagnosis, Fix
-    >>> from retrograd.watching.places import Place
+    >>> from retrograd.doctor.model import Diagnosis
+    >>> from retrograd.diagnostics.report import Place
     >>> fix = Fix("retain-graph", Place("train.py", 1))
-    >>> edited("loss.backward()\\n", fix, Diagnosis("shared-subgraph", "", "", None))
+    >>> edited("loss.backward()\\n", fix, Diagnosis(cause="shared-subgraph"))
     'loss.backward(retain_graph=True)\\n'
     """
     try:
@@ -93,7 +94,7 @@ def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> st
     return draft.result()
 
 
-def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> Edit:
+def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
     """The edit of the file on the disk; raises `CannotWrite`."""
     try:
         before = Path(fix.place.file).read_bytes()
@@ -104,13 +105,13 @@ def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> Edit:
         after = edited(text, fix, diagnosis, other).encode(encoding)
     except UnicodeError as error:
         raise CannotWrite("the result cannot be written in the file's encoding") from error
-    return Edit(fix.place.file, before, after)
+    return FileEdit(fix.place.file, before, after)
 
 
 def propose(diagnosis: Diagnosis) -> None:
     """Fill in the diff of every fix that can be written, and keep its edit for the trial."""
     for fix in diagnosis.fixes:
-        found: list[Edit] = []
+        found: list[FileEdit] = []
         for other in (False, True):
             try:
                 edit = write_edit(fix, diagnosis, other)
@@ -123,13 +124,13 @@ def propose(diagnosis: Diagnosis) -> None:
             choose(fix, found[0])
 
 
-def choose(fix: Fix, edit: Edit) -> None:
+def choose(fix: Fix, edit: FileEdit) -> None:
     """Let an edit be the one of a fix."""
     vars(fix)["_edit"] = edit
     fix.diff = diff_of(edit)
 
 
-def other_edits(fix: Fix) -> list[Edit]:
+def other_edits(fix: Fix) -> list[FileEdit]:
     """Further forms of the edit, to be tried if the first one fails."""
     return list(vars(fix).get("_others", ()))
 
@@ -140,13 +141,13 @@ def propose_all(diagnoses: list[Diagnosis]) -> None:
         propose(diagnosis)
 
 
-def edit_of(fix: Fix) -> Edit | None:
+def edit_of(fix: Fix) -> FileEdit | None:
     """The edit that `propose` has kept with a fix."""
     found = vars(fix).get("_edit")
-    return found if isinstance(found, Edit) else None
+    return found if isinstance(found, FileEdit) else None
 
 
-def diff_of(edit: Edit) -> str:
+def diff_of(edit: FileEdit) -> str:
     """The edit as a unified diff with two lines of context, as `patch` reads it."""
     name = _shown(edit.file)
     before, after = _lines(edit.before), _lines(edit.after)

@@ -6,9 +6,9 @@ import ast
 import re
 from dataclasses import dataclass
 
+from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor.fixes.text import CannotWrite, Draft, dotted
-from retrograd.doctor.model import Diagnosis, Fix
-from retrograd.watching.places import Place
+from retrograd.doctor.model import Diagnosis
 
 _ITEM = re.compile(r"\[([^\]]*)\]")
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from retrograd.doctor.fixes.edits import Edit, choose, edit_of, other_edits
-from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.diagnostics.report import Fix
+from retrograd.doctor.fixes.edits import FileEdit, choose, edit_of, other_edits
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import PROCESS, Result, result_from
 from retrograd.watching.files import as_json
 from retrograd.watching.processes import command_of
@@ -187,7 +188,7 @@ class Outcome:
     finite: bool
 
 
-def run_trial(edit: Edit, request: Request) -> Outcome | str:
+def run_trial(edit: FileEdit, request: Request) -> Outcome | str:
     """Run the program with the edit laid over its file; a text says why nothing is known."""
     with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
         config, answer = Path(folder, "trial.json"), Path(folder, "answer.json")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import os
 
-from retrograd.doctor.model import CAUSES, Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import CAUSES, Diagnosis
 from retrograd.doctor.report.terminal import conclusion
 from retrograd.doctor.result import Result
-from retrograd.watching.places import Place
 
 _STYLE = """
 .rgd { --back: #ffffff; --text: #1d2329; --soft: #57606a; --line: #d8dee4; --code: #f6f8fa;
@@ -108,7 +108,7 @@ def _diagnosis(diagnosis: Diagnosis, result: Result) -> str:
     parts = [
         "<section>",
         f'<h2><span class="{level}">{_text(diagnosis.cause)}</span>: '
-        f"{_prose(diagnosis.summary)}</h2>",
+        f"{_prose(diagnosis.title)}</h2>",
         f'<p class="soft">{_text(CAUSES[diagnosis.cause])}</p>',
     ]
     if diagnosis.tensor:
@@ -158,7 +158,7 @@ def _span(span: Span, result: Result) -> str:
 
 
 def _fix(fix: Fix, result: Result) -> str:
-    reason = f": {_prose(fix.reason)}" if fix.reason else ""
+    reason = f": {_prose(fix.text)}" if fix.text else ""
     parts = [f"<strong>{_text(fix.kind)}</strong>{reason}"]
     parts.append(f"<br><code>{_text(_where(fix.place))}</code>")
     parts.append(_diff(fix.diff) if fix.diff else _line(fix.place, result))

@@ -7,13 +7,13 @@ showed, why `retain_graph=True` is not the answer, notes, and what could not be 
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TextIO
 
 from retrograd.diagnostics import render as drawing
-from retrograd.diagnostics.report import Location, Report, Span
-from retrograd.doctor.model import CAUSES, Diagnosis, Fix
+from retrograd.diagnostics.report import Fix, Place, Report, Span
+from retrograd.doctor.model import CAUSES, Diagnosis
 from retrograd.doctor.result import INTERRUPTED, Result
-from retrograd.watching.places import Place
 
 WIDEST = 100
 
@@ -73,10 +73,10 @@ def _diagnosis(
 ) -> list[str]:
     level = "error" if diagnosis.error else "warning"
     code = f"{level}[{diagnosis.cause}]"
-    heading = drawing._wrap(f"{code}: {diagnosis.summary}", "", "    ", width)
+    heading = drawing._wrap(f"{code}: {diagnosis.title}", "", "    ", width)
     heading[0] = paint(level, code) + paint("heading", heading[0].removeprefix(code))
     lines = heading + _places(diagnosis, result, width, paint)
-    if diagnosis.tensor and f"`{diagnosis.tensor}`" not in diagnosis.summary:
+    if diagnosis.tensor and f"`{diagnosis.tensor}`" not in diagnosis.title:
         lines += _paragraph("value", f"`{diagnosis.tensor}`", width, paint)
     lines += _paragraph("why", diagnosis.why or CAUSES[diagnosis.cause], width, paint)
     for number, fix in enumerate(diagnosis.fixes, 1):
@@ -94,19 +94,19 @@ def _diagnosis(
 def _places(diagnosis: Diagnosis, result: Result, width: int, paint: drawing._Painter) -> list[str]:
     spans = [
         Span(
-            location_of(span.place, result),
             f"{span.label} here" + (f": {span.iteration}" if span.iteration else ""),
+            located(span.place, result),
             order=number,
         )
         for number, span in enumerate(diagnosis.spans, 1)
     ]
     if not spans and diagnosis.error_line is not None:
-        spans = [Span(location_of(diagnosis.error_line, result), "here")]
+        spans = [Span("here", located(diagnosis.error_line, result))]
     if not spans:
         return []
-    spans[-1] = Span(spans[-1].location, spans[-1].label, primary=True, order=spans[-1].order)
-    report = Report(diagnosis.cause, "", tuple(spans))
-    gutter = max(2, *(len(str(span.location.line)) for span in spans))
+    spans[-1] = replace(spans[-1], primary=True)
+    report = Report(spans=spans)
+    gutter = max(2, *(len(str(span.place.line)) for span in spans))
     lines = drawing._render_spans(report, gutter, width, paint)
     return lines + _stacks(diagnosis, width, paint)
 
@@ -130,21 +130,21 @@ def name_of(place: Place, file: str = "") -> str:
     return f"{drawing.display_path(place.file)}:{place.line}{inside}"
 
 
-def location_of(place: Place, result: Result) -> Location:
+def located(place: Place, result: Result) -> Place:
     """The statement on a line, to be marked."""
     text = result.text_of(place)
     code = text.split("  #")[0].rstrip()
     start = len(code) - len(code.lstrip())
     if not code:
-        return Location(place.file, place.line)
-    return Location(place.file, place.line, start, place.line, len(code), place.function, text)
+        return place
+    return replace(place, column=start, end_line=place.line, end_column=len(code), source=text)
 
 
 # ------------------------------------------------------------------------------------- fixes
 
 
 def _fix(number: int, fix: Fix, result: Result, width: int, paint: drawing._Painter) -> list[str]:
-    reason = f": {fix.reason}" if fix.reason else ""
+    reason = f": {fix.text}" if fix.text else ""
     lines = _paragraph(f"fix {number}", f"{fix.kind}{reason}", width, paint)
     lines.append("   " + paint("frame", "--> ") + name_of(fix.place))
     if fix.diff:

@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.raised import Raised
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 EMPTY = "optimizer got an empty parameter list"
 
@@ -81,7 +81,7 @@ def _line_making(kind: type, attribute: str) -> Place | None:
 def _hidden_in(line: Place, name: str, at: Raised) -> Diagnosis:
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"`{name}` is a plain collection: parameters() does not see what is in it",
+        title=f"`{name}` is a plain collection: parameters() does not see what is in it",
         why="A module finds its parameters through attributes that are modules or parameters "
         "themselves. Lists and dicts are not looked into, so the optimizer got nothing.",
         error_line=at.place,
@@ -106,7 +106,7 @@ def _used_up(at: Raised) -> Diagnosis | None:
             made = [Place(at.place.file, line) for line in lines[-1:]]
             return Diagnosis(
                 cause="stale-optimizer-params",
-                summary=f"`{name}` was gone through before: nothing is left in it",
+                title=f"`{name}` was gone through before: nothing is left in it",
                 why="parameters() gives a generator. Counting or printing the parameters has used "
                 "it up, and the optimizer got nothing.",
                 error_line=at.place,

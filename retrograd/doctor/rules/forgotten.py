@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.ownership import Look
-from retrograd.watching.places import Place
 
 DELIBERATE = (
     *("teacher", "target", "frozen", "freeze", "fixed", "ema", "reference", "manual", "running"),
@@ -39,7 +39,7 @@ def diagnose(watched: Watched, seen: list[Look]) -> Diagnosis | None:
     kind, some = type(last.optimizer).__name__, ", ".join(names[:3])
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"{kind} misses parameters of the model: {some}",
+        title=f"{kind} misses parameters of the model: {some}",
         why=f"The parameters are sorted into groups by their kind, and these are of none of the "
         f"kinds: {some}. They get gradients in each step, but no optimizer holds them: they keep "
         "their first values.",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.lines import Step
-from retrograd.watching.places import Place
 from retrograd.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
 from retrograd.watching.torch_types import OptimizerLike
 
@@ -76,7 +76,7 @@ def _empty(watched: Watched, empty: list[EmptyStep]) -> Diagnosis | None:
     clearing = f"line {cleared.line}" if by_hand else "zero_grad()"
     return Diagnosis(
         cause="zero-grad-misuse",
-        summary="the gradients are cleared between backward() and step()",
+        title="the gradients are cleared between backward() and step()",
         why=f"In all {len(empty)} steps that were looked at the optimizer found no gradient: "
         f"{clearing} had thrown away what backward() had just computed. Nothing is trained.",
         error_line=step,
@@ -143,7 +143,7 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: OptimizerLike) -
         fixes.insert(0, Fix("zero-grad", wrong, "clear this optimizer here, not the other again"))
     return Diagnosis(
         cause="zero-grad-misuse",
-        summary="the gradients are not cleared between the steps",
+        title="the gradients are not cleared between the steps",
         why=why,
         error_line=step,
         created_at=list(dict.fromkeys([added, step])),
@@ -185,7 +185,7 @@ def _stepped_too_often(
         return None
     return Diagnosis(
         cause="zero-grad-misuse",
-        summary=f"the optimizer steps {period} times before its gradients are cleared",
+        title=f"the optimizer steps {period} times before its gradients are cleared",
         why=f"Gradients are collected over {period} backward calls, but a step follows each of "
         f"them: what the first one gave is used {period} times. {len(dirty)} steps used gradients "
         "that a step had used before.",
@@ -215,7 +215,7 @@ def _manual(watched: Watched) -> list[Diagnosis]:
     return [
         Diagnosis(
             cause="zero-grad-misuse",
-            summary="the gradients are not cleared between the updates",
+            title="the gradients are not cleared between the updates",
             why=f"{len(set(manual))} backward calls added to gradients that an update had already "
             "used: backward() adds to .grad, and nothing cleared it.",
             error_line=update,
@@ -276,7 +276,7 @@ def _wasted(watched: Watched, wasted: list[WastedBackward]) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="zero-grad-misuse",
-        summary="gradients are cleared before any step has used them",
+        title="gradients are cleared before any step has used them",
         why=f"Before each of {len(wasted)} steps the same backward() ran up to "
         f"{max(each.times for each in wasted) + 1} times, and zero_grad() threw away all but the "
         "last of its gradients: they are not accumulated.",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from retrograd.diagnostics.report import Fix, Span
 from retrograd.doctor.evidence import growth
 from retrograd.doctor.evidence.growth import Growing
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 
@@ -25,7 +26,7 @@ def _diagnosis(growing: Growing) -> Diagnosis:
         spans.append(Span("created", made[-1], made))
     return Diagnosis(
         cause="accumulated-history",
-        summary=f"{name} keeps the graphs of all earlier iterations",
+        title=f"{name} keeps the graphs of all earlier iterations",
         why=f"Each iteration adds about {round(growing.pace)} nodes that no backward will use "
         f"again; at call {growing.sample.count} of the backward there were {growing.nodes}. They "
         "and the tensors they refer to stay in memory as long as the value is kept.",

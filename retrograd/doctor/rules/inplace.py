@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor import second_pass
 from retrograd.doctor.evidence import overwritten, raised, repeats, statements
 from retrograd.doctor.evidence.overwritten import SavedValue
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.evidence.second_backward import SecondBackward, assemble
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import places, second_backward
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import INPLACE
 from retrograd.watching.lines import LEAF
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call, Failure, OptimizerStep
 
 LEAF_IN_PLACE = "a leaf Variable that requires grad"
@@ -90,7 +90,7 @@ def _this_pass(
         ]
     return Diagnosis(
         cause="param-updated-before-backward",
-        summary="a parameter was stepped between the forward pass and a backward that needs it",
+        title="a parameter was stepped between the forward pass and a backward that needs it",
         why="The step writes into the parameters. This backward was computed with their old values "
         "and would mix them with the new ones.",
         error_line=failing,
@@ -105,7 +105,7 @@ def _made_ahead(saved: SavedValue, failing: Place, stepping: Place) -> Diagnosis
     kept = source.where_kept([place for _, place in made]) or failing
     return Diagnosis(
         cause="param-updated-before-backward",
-        summary="the loss was computed before the step of the pass before",
+        title="the loss was computed before the step of the pass before",
         why="It was made ahead of its turn, with the parameters of then. A step has written over "
         "them since, and this backward would mix the old values with the new ones.",
         error_line=failing,
@@ -132,7 +132,7 @@ def _of_an_earlier_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis
             )
             found.tensor = places.called_in_words(evidence.held, evidence.made)
             found.why = (
-                f"{found.summary[0].upper()}{found.summary[1:]}. An optimizer step has changed the "
+                f"{found.title[0].upper()}{found.title[1:]}. An optimizer step has changed the "
                 "parameters that this history was computed with, so it cannot be sent back."
             )
             return found
@@ -177,7 +177,7 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
         failing = _call_line(saved, at)
         return Diagnosis(
             cause="param-updated-before-backward",
-            summary="a parameter was changed between the forward pass and its backward",
+            title="a parameter was changed between the forward pass and its backward",
             why="The backward needs the values that the parameter had in the forward pass; this "
             "line has written over them.",
             error_line=at.place,
@@ -193,7 +193,7 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
     line = _line_to_change(stack)
     return Diagnosis(
         cause="inplace-after-save",
-        summary="an in-place operation changed a value that backward needs",
+        title="an in-place operation changed a value that backward needs",
         why=f"{_kind(saved)} saved the value for its gradient; the line below wrote into the same "
         "memory before the backward ran.",
         error_line=at.place,
@@ -249,7 +249,7 @@ def _hidden(at: Raised, watched: Watched) -> Diagnosis:
         stacks = [[place] for place in _writing_lines(failure)]
     found = Diagnosis(
         cause="inplace-after-save",
-        summary="an in-place operation changed a value that backward needs",
+        title="an in-place operation changed a value that backward needs",
         why="An operation saved the value for its gradient; the line below wrote into the same "
         "memory before the backward ran."
         if seen
@@ -313,7 +313,7 @@ def _guessed(saved: SavedValue, at: Raised, made: list[Place]) -> Diagnosis | No
     written = Place(place.file, lines.pop(), place.function)
     return Diagnosis(
         cause="inplace-after-save",
-        summary="an in-place operation changed a value that backward needs",
+        title="an in-place operation changed a value that backward needs",
         why=f"{_kind(saved)} saved the value for its gradient. The only line after it that writes "
         "in place is the one below; it was not seen writing.",
         error_line=at.place,
@@ -387,7 +387,7 @@ def leaf_in_place(watched: Watched) -> Diagnosis | None:
     name, parameter = _name_written(place), _is_trained(place, at, watched)
     found = Diagnosis(
         cause="leaf-inplace",
-        summary=f"{f'`{name}`' if name else 'a leaf'} requires grad and is written in place while "
+        title=f"{f'`{name}`' if name else 'a leaf'} requires grad and is written in place while "
         "gradients are recorded",
         why="A leaf is where gradients end. Writing into it with gradients on would make it a "
         "result of its own old value.",
@@ -445,7 +445,7 @@ def view_in_place(watched: Watched) -> Diagnosis | None:
     made = [Place(place.file, n) for n in statements.lines_assigning(place, name)] if name else []
     return Diagnosis(
         cause="inplace-after-save",
-        summary=f"{f'`{name}`' if name else 'a view'} is a view that must not be written in place",
+        title=f"{f'`{name}`' if name else 'a view'} is a view that must not be written in place",
         why="It shares memory with other results, and PyTorch cannot tell how their gradients "
         "change when one of them is written.",
         error_line=place,

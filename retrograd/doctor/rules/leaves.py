@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import leaves_above
 from retrograd.watching.holders import holder_of
 from retrograd.watching.lines import LineLog
-from retrograd.watching.places import Place
 
 NON_SCALAR = "grad can be implicitly created only for scalar outputs"
 SHAPE_MISMATCH = "Mismatch in shape: grad_output["
@@ -37,7 +37,7 @@ def non_scalar(watched: Watched) -> Diagnosis | None:
     made = _made_by_variable(at, watched)
     return Diagnosis(
         cause="non-scalar",
-        summary="backward is called on a tensor of several elements",
+        title="backward is called on a tensor of several elements",
         why="Only a single number has one gradient. For several elements PyTorch needs to know how "
         "much each of them counts: reduce them to one number, or pass `gradient`.",
         error_line=at.place,
@@ -87,7 +87,7 @@ def optimizer_over_result(watched: Watched) -> Diagnosis | None:
         held = holder_of(tensor, at.frames[::-1], watched.recorder.torch.Tensor)
     return Diagnosis(
         cause="nonleaf-grad",
-        summary="an optimizer is given a tensor that is the result of an operation",
+        title="an optimizer is given a tensor that is the result of an operation",
         why="It was computed from a leaf (moving to a device, changing the type and arithmetic "
         "are operations too), so gradients end in that leaf, and a step would change a copy.",
         error_line=at.place,
@@ -131,7 +131,7 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
         meant_as_leaf = _only_nameless_leaves(tensor, at, watched)
     return Diagnosis(
         cause="nonleaf-grad",
-        summary="`.grad` is read from a tensor that is the result of an operation",
+        title="`.grad` is read from a tensor that is the result of an operation",
         why="backward() fills the `.grad` of leaves only. Of results it is None, unless "
         "retain_grad() was called on them.",
         error_line=at.place if at is not None else place,
@@ -192,7 +192,7 @@ def flag_of_result(watched: Watched) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="nonleaf-grad",
-        summary="requires_grad is switched on a tensor that is the result of an operation",
+        title="requires_grad is switched on a tensor that is the result of an operation",
         why="A result requires grad because its inputs do. Only leaves have a switch of their own.",
         error_line=at.place,
         created_at=[at.place],
@@ -218,7 +218,7 @@ def copied_with_history(watched: Watched) -> Diagnosis | None:
     name = held.path if held is not None else ""
     return Diagnosis(
         cause="stale-state-carried",
-        summary=f"{f'`{name}`' if name else 'a value'} is copied while it still has its history",
+        title=f"{f'`{name}`' if name else 'a value'} is copied while it still has its history",
         why="Only leaves can be deep-copied. What is copied here keeps the result of an earlier "
         "computation together with its graph.",
         error_line=at.place,
@@ -243,7 +243,7 @@ def numpy_of_result(watched: Watched) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="broken-graph",
-        summary="a tensor that requires grad is turned into a NumPy array",
+        title="a tensor that requires grad is turned into a NumPy array",
         why="An array carries no history: gradients cannot flow through what is computed from it. "
         "PyTorch asks to say so with detach().",
         error_line=at.place,
@@ -268,7 +268,7 @@ def inference_tensor(watched: Watched) -> Diagnosis | None:
     place = Place(scope.file, scope.line)
     return Diagnosis(
         cause="no-grad-scope",
-        summary="a tensor made under inference_mode is used where gradients are recorded",
+        title="a tensor made under inference_mode is used where gradients are recorded",
         why="Tensors of inference_mode can never take part in autograd, not even after it has "
         "ended. no_grad does not have this restriction.",
         error_line=at.place,

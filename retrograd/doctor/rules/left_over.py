@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import flow
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call, MixedStep
 
 TIMES = 2  # equal observations before anything is said
@@ -164,8 +164,7 @@ def _diagnosis(watched: Watched, seen: list[MixedStep]) -> Diagnosis | None:
     parameters = len(last.given[first.index])
     return Diagnosis(
         cause="zero-grad-misuse",
-        summary=f"line {left.line} leaves gradients in the parameters, and the training adds to "
-        "them",
+        title=f"line {left.line} leaves gradients in the parameters, and the training adds to them",
         why=f"`{left.function}` calls backward() for the gradient of an input. That also gives "
         f"gradients to {parameters} parameters of the optimizer. They were cleared in line "
         f"{cleared.line}, before that, and not after it: {len(seen)} steps used the sum.",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import gc
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor import second_pass
 from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.raised import Raised
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.second_pass import Cut
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 NO_HISTORY = "does not require grad and does not have a grad_fn"
 UNUSED = "appears to not have been used in the graph"
@@ -58,7 +58,7 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
         line = place if cut.op == "grad" else _backward_before(watched) or place
         return Diagnosis(
             cause="missing-create-graph",
-            summary="a gradient is sent back, but it was taken without create_graph=True",
+            title="a gradient is sent back, but it was taken without create_graph=True",
             why="Without create_graph=True a gradient is a plain number: how it was computed is "
             "not recorded, so nothing can be differentiated through it.",
             error_line=None,
@@ -69,7 +69,7 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
     if cut.op == "requires_grad=False":
         return Diagnosis(
             cause="broken-graph",
-            summary="every parameter in the history of the loss is frozen",
+            title="every parameter in the history of the loss is frozen",
             why="The line below switched requires_grad off; nothing that the loss was computed "
             "from is to be trained.",
             error_line=None,
@@ -83,7 +83,7 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
         spans.insert(0, Span("gradients off", scope))
         return Diagnosis(
             cause="no-grad-scope",
-            summary="the forward pass ran with gradients switched off",
+            title="the forward pass ran with gradients switched off",
             why=f"{cut.scope_name or 'A grad mode'} was active when the value was computed, so "
             "no history was recorded.",
             error_line=None,
@@ -93,7 +93,7 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
         )
     return Diagnosis(
         cause="broken-graph",
-        summary=f"the loss lost its history at {_called(cut)}",
+        title=f"the loss lost its history at {_called(cut)}",
         why=f"{_called(cut)} gives {_what(cut)}. What follows is computed from that, and the "
         "parameters behind it cannot be reached.",
         error_line=None,
@@ -147,7 +147,7 @@ def _in_checkpoint(watched: Watched) -> Diagnosis | None:
             place = warned.stack[-1]
             return Diagnosis(
                 cause="broken-graph",
-                summary="a checkpoint gave a result without history",
+                title="a checkpoint gave a result without history",
                 why="A reentrant checkpoint looks only at its arguments: if none requires grad, "
                 "the parameters used inside get no gradients.",
                 error_line=None,
@@ -173,7 +173,7 @@ def _nothing_requires_grad(at: Raised) -> Diagnosis:
     line = made or at.place
     return Diagnosis(
         cause="broken-graph",
-        summary="nothing that this tensor was computed from requires grad",
+        title="nothing that this tensor was computed from requires grad",
         why="Operations are recorded only from tensors with requires_grad=True on; there is none "
         "behind this one.",
         error_line=at.place,
@@ -250,7 +250,7 @@ def _by_text(at: Raised) -> Diagnosis | None:
     cut = Cut(op, [where], grad_mode=True, escaped=op in ("item", "numpy", "tolist"))
     return Diagnosis(
         cause="broken-graph",
-        summary=f"the loss lost its history at {_called(cut)}",
+        title=f"the loss lost its history at {_called(cut)}",
         why=f"By the text, {_called(cut)} is the only operation before the loss that ends history. "
         "The program was not run again to see it happen.",
         error_line=place,
@@ -289,7 +289,7 @@ def unused_input(watched: Watched) -> Diagnosis | None:
         kept = source.where_kept(stack) or stack[-1]
         found = Diagnosis(
             cause="broken-graph",
-            summary="the gradient is asked for a tensor that the output was not computed from",
+            title="the gradient is asked for a tensor that the output was not computed from",
             why="The tensor was made by the line below, but the forward pass used another one, of "
             "which this is a copy or a part.",
             error_line=at.place,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import forgotten
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.lines import LineLog, Step
 from retrograd.watching.ownership import Hidden, Look
-from retrograd.watching.places import Place
 
 DELIBERATE = (
     "teacher",
@@ -111,14 +111,14 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
     some = f" ({', '.join(look.names[:3])})" if look.names else ""
     others = look.others or look.loose
     unused = look.orphans or look.starved
-    summary = f"{kind} holds {unused} of {look.held} parameters that the model does not use"
+    title = f"{kind} holds {unused} of {look.held} parameters that the model does not use"
     why = (
         f"{unused} of its {look.held} parameters get no gradient, while {others} others{some} get "
         "gradients and are in no optimizer. The optimizer was built from parameters that were "
         "replaced afterwards: new layers, a copy, or another model."
     )
     if not _is_stale(look):
-        summary = f"{kind} does not hold {look.late} parameters that the model got later"
+        title = f"{kind} does not hold {look.late} parameters that the model got later"
         why = (
             f"{look.late} parameters{some} were made after the optimizer was built from all that "
             "the model had by then. They get gradients, but no optimizer holds them: they keep "
@@ -126,7 +126,7 @@ def _stale(watched: Watched, look: Look) -> Diagnosis | None:
         )
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=summary,
+        title=title,
         why=why,
         error_line=place,
         created_at=list(dict.fromkeys([*lines, *reversed(log.places_of(stack))])),
@@ -155,7 +155,7 @@ def _unfrozen(watched: Watched, look: Look) -> Diagnosis | None:
     switched = _switched_on(log)
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=f"{look.unfrozen} parameters were unfrozen after the optimizer was built",
+        title=f"{look.unfrozen} parameters were unfrozen after the optimizer was built",
         why=f"{look.unfrozen} parameters did not require grad when the optimizer took those that "
         "did. They get gradients now, but the optimizer does not hold them: they keep their "
         "values.",
@@ -208,15 +208,15 @@ def _hidden(hidden: Hidden) -> Diagnosis | None:
     if place is None:
         return None
     name = f"{hidden.owner}.{hidden.attribute}"
-    summary = f"`{name}` is a plain collection: parameters() does not see what is in it"
+    title = f"`{name}` is a plain collection: parameters() does not see what is in it"
     advice = "use nn.ModuleList, nn.ModuleDict or nn.ParameterList"
     if hidden.plain:
         kind = "a tensor" if hidden.parameters == 1 else "a list of tensors"
-        summary = f"`{name}` is {kind}, but no nn.Parameter: parameters() does not see it"
+        title = f"`{name}` is {kind}, but no nn.Parameter: parameters() does not see it"
         advice = "make it an nn.Parameter, or an nn.ParameterList"
     return Diagnosis(
         cause="stale-optimizer-params",
-        summary=summary,
+        title=title,
         why=f"{hidden.parameters} parameters in it get gradients, but no optimizer holds them, so "
         "they keep their first values. They also miss in state_dict() and .to()."
         if not hidden.plain

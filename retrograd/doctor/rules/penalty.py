@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import flow
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call
 
 TIMES = 2
@@ -112,7 +112,7 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _diagnosis(place: Place, stack: list[Place], line: Place, times: int) -> Diagnosis:
     return Diagnosis(
         cause="missing-create-graph",
-        summary=f"the gradient taken in line {place.line} is added to the loss without its history",
+        title=f"the gradient taken in line {place.line} is added to the loss without its history",
         why=f"autograd.grad() without create_graph=True gives numbers. What is computed from them "
         f"and added to the loss in line {line.line} is a constant there: it changes the value of "
         "the loss, but trains nothing.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
 from retrograd.watching import source
 from retrograd.watching.holders import Held
 from retrograd.watching.lines import Step
-from retrograd.watching.places import Place
 from retrograd.watching.records import OptimizerStep
 
 

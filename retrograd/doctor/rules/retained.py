@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import Ranges
-from retrograd.watching.places import Place
 from retrograd.watching.records import Call
 
 EXECUTIONS = 2  # of a line before it is judged
@@ -104,7 +104,7 @@ def _last_diagnosis(place: Place, groups: list[list[Call]]) -> Diagnosis:
     stack = groups[0][-1].log.places_of(groups[0][-1].stack)
     return Diagnosis(
         cause="needless-retain",
-        summary="retain_graph=True keeps the graph after the last of its losses too",
+        title="retain_graph=True keeps the graph after the last of its losses too",
         why=f"{size} losses that share a graph go back through it in turn. All but the last have "
         f"to keep it; the last kept up to {nodes} nodes and their saved tensors too, "
         f"{len(groups)} times, and no later backward or grad call went through any of them.",
@@ -197,7 +197,7 @@ def _diagnosis(place: Place, kept: list[Call], word: str, given: Place) -> Diagn
     stack = kept[0].log.places_of(kept[0].stack)
     return Diagnosis(
         cause="needless-retain",
-        summary=f"{word}=True keeps a graph that nothing uses again",
+        title=f"{word}=True keeps a graph that nothing uses again",
         why=f"The line ran {len(kept)} times and kept up to {nodes} nodes with their saved tensors "
         "each time. No later backward or grad call went through any of them.",
         error_line=place,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from retrograd.diagnostics.report import Fix
 from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
-from retrograd.doctor.model import Diagnosis, Fix
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules.second_words import (
     cost_of_retaining,
     failing_place,
@@ -48,7 +49,7 @@ def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:
     if between.runs_over_users(repetition, here, direct=here == failing):
         return Diagnosis(
             cause="same-loss-twice",
-            summary="each pass of the loop sends the same loss back",
+            title="each pass of the loop sends the same loss back",
             why="The loop goes over those that use the gradients of one loss. One backward gives "
             "the gradients to all of them; the first pass has released the graph.",
             error_line=failing,
@@ -63,7 +64,7 @@ def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:
     if repeats.made_by_outer_loop(made, evidence.call, repetition):
         return Diagnosis(
             cause="same-loss-twice",
-            summary="each try of the inner loop sends the same loss back",
+            title="each try of the inner loop sends the same loss back",
             why="The loss is computed once for all passes of the inner loop. The first backward "
             "has released its graph, and nothing in that loop computes it again.",
             error_line=failing,
@@ -75,7 +76,7 @@ def _in_each_pass(evidence: SecondBackward, made: Stack) -> Diagnosis:
         )
     return Diagnosis(
         cause="precomputed-outside-loop",
-        summary="the loss was computed once, before the loop that sends it back",
+        title="the loss was computed once, before the loop that sends it back",
         why="Each backward() walks a graph once. The loop goes round, and nothing in it "
         "computes the loss again.",
         error_line=failing,
@@ -91,7 +92,7 @@ def _of_old_parameters(evidence: SecondBackward) -> Diagnosis:
     failing = failing_place(evidence)
     return Diagnosis(
         cause="same-loss-twice",
-        summary="a loss that was already sent back is sent back again, with other parameters",
+        title="a loss that was already sent back is sent back again, with other parameters",
         why="The first backward released its graph, and the parameters were changed since: the "
         "loss belongs to the old ones.",
         error_line=failing,
@@ -111,7 +112,7 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis:
     first, second = evidence.freer, evidence.call
     found = Diagnosis(
         cause="same-loss-twice",
-        summary="backward is called again on a loss that was already sent back",
+        title="backward is called again on a loss that was already sent back",
         why="The first backward released the values that the graph needs; nothing has computed "
         "the loss again since.",
         error_line=failing,
@@ -132,11 +133,11 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis:
         found.why += (
             " The program looks at the gradients of the first call, clears them, and wants others."
         )
-        retain.reason = "both calls are wanted: the first one must keep the graph for the second"
+        retain.text = "both calls are wanted: the first one must keep the graph for the second"
         again = Fix("recompute-forward", failing, "or compute the loss again for the second call")
         found.fixes = [retain, again]
     else:
         found.why += " The gradients of the first call were cleared before a step used them."
-        drop_first.reason = "its gradients are thrown away: the second call is the one that counts"
+        drop_first.text = "its gradients are thrown away: the second call is the one that counts"
         found.fixes = [drop_first, drop_second, retain]
     return found

@@ -6,10 +6,11 @@ import ast
 import gc
 from collections.abc import Callable
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import places, same_loss
 from retrograd.doctor.rules.second_words import (
     cost_of_retaining,
@@ -26,7 +27,6 @@ from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import TWICE, in_ranges, walk
 from retrograd.watching.lines import LEAF
-from retrograd.watching.places import Place
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
@@ -58,7 +58,7 @@ def _unseen(watched: Watched) -> Diagnosis:
         if call.root_ids == own.root_ids and call.roots == own.roots and not call.retain:
             return Diagnosis(
                 cause="same-loss-twice",
-                summary="backward is called again on a loss that another thread has sent back",
+                title="backward is called again on a loss that another thread has sent back",
                 why="The first backward released the values that the graph needs; nothing has "
                 "computed the loss again since.",
                 error_line=failing,
@@ -70,7 +70,7 @@ def _unseen(watched: Watched) -> Diagnosis:
             )
     return Diagnosis(
         cause="shared-subgraph",
-        summary="a part of this graph was released by a call that was not seen",
+        title="a part of this graph was released by a call that was not seen",
         why="Another thread, compiled code, or a call before the program was watched has sent "
         "something back through the same graph.",
         error_line=failing,
@@ -105,7 +105,7 @@ def _in_checkpoint(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
     line = _checkpoint_line(evidence)
     return Diagnosis(
         cause="shared-subgraph",
-        summary="the recomputed part of a checkpoint runs into a graph that is already freed",
+        title="the recomputed part of a checkpoint runs into a graph that is already freed",
         why="A checkpointed function runs again during backward. What it reads from outside (a "
         "tensor it closes over, or one computed before) still has its old graph, which this or an "
         "earlier backward has released.",
@@ -158,7 +158,7 @@ def _freed_by_grad(evidence: SecondBackward, watched: Watched) -> Diagnosis | No
     )
     return Diagnosis(
         cause="freed-by-grad-call",
-        summary="torch.autograd.grad released the graph that this backward needs",
+        title="torch.autograd.grad released the graph that this backward needs",
         why="autograd.grad() frees what it walks, like backward(). Only nodes on a path to its "
         "inputs are freed, and the loss shares them.",
         error_line=failing_place(evidence),
@@ -174,7 +174,7 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
     name = quoted(evidence)
     base = Diagnosis(
         cause="shared-subgraph",
-        summary=f"two losses hang on {name}, and the first backward released its graph",
+        title=f"two losses hang on {name}, and the first backward released its graph",
         why=f"{name} is used by both losses. backward() on the first frees the graph behind it.",
         error_line=failing,
     )
@@ -282,7 +282,7 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
         if critic and handed is not None:
             return Diagnosis(
                 cause="shared-subgraph",
-                summary=f"each pass of the inner loop sends a loss back through {name}",
+                title=f"each pass of the inner loop sends a loss back through {name}",
                 why=f"The inner loop trains what follows {name}; what is behind it is not stepped "
                 "there, and its graph was freed by the first pass.",
                 error_line=failing,
@@ -311,7 +311,7 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
         ]
         return Diagnosis(
             cause="shared-subgraph",
-            summary=f"several losses hang on {name}, made once before the inner loop",
+            title=f"several losses hang on {name}, made once before the inner loop",
             why=f"Each pass of the inner loop sends a loss back through {name}; the first one "
             "freed its graph.",
             error_line=failing,
@@ -324,7 +324,7 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
         line = (places.detach_line(evidence) if by_attribute else None) or kept
         return Diagnosis(
             cause="stale-state-carried",
-            summary=f"{name} is made once per outer pass and used with its history in each inner",
+            title=f"{name} is made once per outer pass and used with its history in each inner",
             why="Its graph was freed by the first inner backward; its parameters are trained by "
             "other paths too.",
             error_line=failing,
@@ -335,7 +335,7 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
     detach = Fix("detach", kept, "keep the numbers of before the loop", cost=starves(evidence))
     return Diagnosis(
         cause="precomputed-outside-loop",
-        summary=f"{name} was computed once, before the loop, and is used in every pass",
+        title=f"{name} was computed once, before the loop, and is used in every pass",
         why=f"The first backward freed the graph behind {name}. The loop goes on using it; "
         "nothing computes it again.",
         error_line=failing,
@@ -350,7 +350,7 @@ def _carried_by_outer_loop(evidence: SecondBackward) -> Diagnosis:
     name, kept = quoted(evidence), kept_place(evidence)
     return Diagnosis(
         cause="stale-state-carried",
-        summary=f"{name} is carried into the next pass of the outer loop with its history",
+        title=f"{name} is carried into the next pass of the outer loop with its history",
         why=f"{name} was computed in an earlier pass of the outer loop. Every pass of the inner "
         "loop sends a loss back through it, and the first one freed its graph.",
         error_line=failing_place(evidence),
@@ -387,7 +387,7 @@ def _cached(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         return _losses_of_one_pass(evidence, watched)
     return Diagnosis(
         cause="precomputed-outside-loop",
-        summary=f"{name} was computed in the first pass and is taken from a cache since",
+        title=f"{name} was computed in the first pass and is taken from a cache since",
         why="None of the lines that made it ran again, so its graph is the one that the first "
         "backward freed.",
         error_line=failing_place(evidence),
@@ -413,7 +413,7 @@ def _losses_of_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis
     ]
     return Diagnosis(
         cause="shared-subgraph",
-        summary=f"several losses of one pass hang on {quoted(evidence)}",
+        title=f"several losses of one pass hang on {quoted(evidence)}",
         why="The loop sends them back one by one; the first backward freed what they share.",
         error_line=failing_place(evidence),
         fixes=fixes[::-1] if _wanted_apart(evidence, watched) else fixes,
@@ -459,7 +459,7 @@ def _accumulated(evidence: SecondBackward, watched: Watched) -> Diagnosis | None
             fixes.append(Fix("item-for-logging", added, reason))
     return Diagnosis(
         cause="accumulated-history",
-        summary=f"{name} collects losses over iterations together with their graphs",
+        title=f"{name} collects losses over iterations together with their graphs",
         why="The sum holds the graphs of earlier iterations. backward() on it walks them again, "
         "and they were freed the first time.",
         error_line=failing,
@@ -516,7 +516,7 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
             fixes = [again, fixes[1]]
     return Diagnosis(
         cause="stale-state-carried",
-        summary=f"{name} is carried into the next iteration with its history",
+        title=f"{name} is carried into the next iteration with its history",
         why=f"{name} was computed in the iteration before. Its graph was freed by that iteration's "
         "backward, and this one's runs back into it.",
         error_line=failing,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.second_backward import SecondBackward
 from retrograd.doctor.rules import places
 from retrograd.watching import source
-from retrograd.watching.places import Place
 
 
 def failing_place(evidence: SecondBackward) -> Place:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import flow
-from retrograd.doctor.model import Diagnosis, Fix, Span
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.second_pass import Cut, find_cuts, find_number
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
-from retrograd.watching.places import Place
 
 STEPS = 2  # of an optimizer before its parameters are judged
 DELIBERATE = (
@@ -172,7 +172,7 @@ def _diagnosis(
     created = [] if cut.scope is None or cut.grad_mode else [cut.scope]
     return Diagnosis(
         cause=cause,
-        summary=f"{starved} a gradient: the way from the loss ends in line {place.line}",
+        title=f"{starved} a gradient: the way from the loss ends in line {place.line}",
         why=why,
         error_line=place,
         created_at=list(dict.fromkeys([*created, *reversed(cut.stack)])),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from retrograd.watching.places import Place
+from retrograd.diagnostics.report import Place
 
 if TYPE_CHECKING:
     from retrograd.doctor.session import Watched

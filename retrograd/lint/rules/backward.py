@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Scope, Step, dotted
 from ..program import Program, names_in
 from ..training import Backward, backwards, expression_statement, optimizer_calls
@@ -56,7 +56,7 @@ def backward_not_called(program: Program) -> Iterator[Found]:
                     node,
                     f"`{dotted(node) or 'backward'}` is not called",
                     ("add the parentheses",),
-                    Fix("add parentheses", (Edit("call", node),)),
+                    repair("add parentheses", (Change("call", node),)),
                 )
 
 
@@ -92,7 +92,7 @@ def result_sent_back_twice(program: Program) -> Iterator[Found]:
                 trained = program.trained_by(made) if made is not None else []
                 if trained and maker not in trained:
                     text = f"use {binding.name}.detach() in the first loss"
-                    edit = Fix(text, (Edit("method", used, "detach"),))
+                    edit = repair(text, (Change("method", used, "detach"),))
             yield Found(
                 second.call,
                 f"`{binding.name}` is part of this loss and of the one that line "

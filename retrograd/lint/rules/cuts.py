@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Scope, Step, dotted
 from ..program import Program, is_true, keyword, mentions
 from ..torch_names import CREATING_FUNCTIONS
@@ -35,7 +35,9 @@ def requires_grad_on_loss(program: Program) -> Iterator[Found]:
                 step.node,
                 f"`{name}` was computed; making it require a gradient connects it to nothing",
                 ("remove this line, and find where the path to the parameters is cut",),
-                Fix("remove the statement", (Edit("remove", step.node),)) if removable else None,
+                repair("remove the statement", (Change("remove", step.node),))
+                if removable
+                else None,
             )
 
 
@@ -111,14 +113,14 @@ def tensor_from_tensor(program: Program) -> Iterator[Found]:
                     )
                     continue
                 text = dotted(given) or "x"
-                fix = Fix(
-                    f"use {text}.detach().clone()", (Edit("argument", call, "detach().clone()"),)
+                fix = repair(
+                    f"use {text}.detach().clone()", (Change("argument", call, "detach().clone()"),)
                 )
                 yield Found(
                     call,
                     f"`torch.tensor({text})` copies the numbers: the graph of `{text}` is lost",
                     (f"for a copy `{text}.detach().clone()`; to keep the graph `{text}` itself",),
-                    Fix(fix.message, fix.edits, safe=True)
+                    repair(fix.text, fix.changes, safe=True)
                     if len(call.args) == 1 and not call.keywords
                     else None,
                 )
@@ -245,7 +247,7 @@ def data_in_loss(program: Program) -> Iterator[Found]:
                     node,
                     f"`{name}.data` cuts the graph of the loss that is sent back",
                     (f"`{name}` keeps it; where the cut is meant, write `{name}.detach()`",),
-                    Fix("use .detach()", (Edit("detach", node),)),
+                    repair("use .detach()", (Change("detach", node),)),
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import dotted
 from ..program import Program
 from .idle import VARIABLE
@@ -33,7 +33,7 @@ def forward_called(program: Program) -> Iterator[Found]:
                         call,
                         f"`{name}.forward(...)` leaves out the hooks",
                         (f"call `{name}(...)`",),
-                        Fix("call the module", (Edit("callee", call),)),
+                        repair("call the module", (Change("callee", call),)),
                     )
 
 
@@ -79,7 +79,7 @@ def variable_leftover(program: Program) -> Iterator[Found]:
                         call,
                         "`Variable` is not needed: a tensor is one",
                         ("use the tensor, with `requires_grad_()` if it is to be trained",),
-                        Fix("use the tensor", (Edit("argument", call),)) if plain else None,
+                        repair("use the tensor", (Change("argument", call),)) if plain else None,
                     )
 
 

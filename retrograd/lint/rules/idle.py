@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Scope, Step, dotted
 from ..program import Program, keyword
 from ..torch_names import CREATING_FUNCTIONS
@@ -52,7 +52,7 @@ def result_dropped(program: Program) -> Iterator[Found]:
                     if call.args
                     else f"`{name} = {name}.{method}()`",
                 ),
-                Fix("assign the result", (Edit("assign", step.node, name),)),
+                repair("assign the result", (Change("assign", step.node, name),)),
             )
 
 

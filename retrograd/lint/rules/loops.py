@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Loop, Scope, Step, dotted
 from ..program import Program, keyword, mentions
 from ..training import Backward, backwards, expression_statement, optimizer_calls
@@ -99,7 +99,7 @@ def state_carried(program: Program) -> Iterator[Found]:
                     continue
                 name = dotted(state)
                 recurrent = program.callee(seen.node, scope).path.rpartition(".")[2]
-                fix = Fix(f"use {name}.detach()", (Edit("method", state, "detach"),))
+                fix = repair(f"use {name}.detach()", (Change("method", state, "detach"),))
                 yield Found(
                     seen.node,
                     f"`{name}` brings the graph of the pass before, which `backward()` has freed",

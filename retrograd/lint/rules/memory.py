@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Loop, Scope, Step, dotted, walk_here
 from ..program import Program, mentions
 from ..training import Backward, backwards
@@ -91,7 +91,7 @@ def loss_accumulated(program: Program) -> Iterator[Found]:
                     step.node,
                     f"`{binding.name}` keeps the graph of every `{text}` added to it",
                     (f"add `{text}.item()`, or `{text}.detach()` to stay on the device",),
-                    Fix(f"add .{method}()", (Edit("method", loss, method),), safe=True),
+                    repair(f"add .{method}()", (Change("method", loss, method),), safe=True),
                 )
 
 
@@ -164,7 +164,7 @@ def graph_kept_in_list(program: Program) -> Iterator[Found]:
                     call,
                     f"`{name}` keeps the graph of every `{text}` in it",
                     (f"append `{text}.item()`, or `{text}.detach()`",),
-                    Fix("add .detach()", (Edit("method", value, "detach"),), safe=True),
+                    repair("add .detach()", (Change("method", value, "detach"),), safe=True),
                 )
 
 

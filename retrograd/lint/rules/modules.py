@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Scope, Step, dotted
 from ..program import ModuleClass, Program, mentions
 from ..torch_names import SAVING_METHODS
@@ -36,7 +36,7 @@ def modules_in_plain_list(program: Program) -> Iterator[Found]:
                 spelled = _spelled(program, made, kind)
                 fix = None
                 if spelled is not None and not isinstance(value, ast.Tuple):
-                    fix = Fix(f"use nn.{kind}", (Edit("wrap", value, spelled),))
+                    fix = repair(f"use nn.{kind}", (Change("wrap", value, spelled),))
                 yield Found(
                     step.node,
                     f"`{name}` holds layers where `parameters()` does not find them",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Scope, Step, dotted
 from ..program import Program, mentions, unwrapped
 from ..torch_names import PASSING_METHODS, is_layer
@@ -133,9 +133,9 @@ def gradients_not_cleared(program: Program) -> Iterator[Found]:
                 call.call,
                 "nothing in this loop clears the gradients: they add up over the passes",
                 (f"call `{call.name}.zero_grad()` before `backward()`",),
-                Fix(
+                repair(
                     "clear the gradients before backward",
-                    (Edit("before", first.step.node, f"{call.name}.zero_grad()"),),
+                    (Change("before", first.step.node, f"{call.name}.zero_grad()"),),
                 ),
             )
 
@@ -233,7 +233,7 @@ def step_not_called(program: Program) -> Iterator[Found]:
                     node,
                     f"`{dotted(node) or node.attr}` is not called",
                     ("add the parentheses",),
-                    Fix("add parentheses", (Edit("call", node),)),
+                    repair("add parentheses", (Change("call", node),)),
                 )
 
 

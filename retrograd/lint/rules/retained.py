@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Scope, Step, dotted, walk_here
 from ..program import Program, is_true, keyword
 from ..torch_names import CUTTING_METHODS, PASSING_METHODS
@@ -37,9 +37,9 @@ def needless_retain_graph(program: Program) -> Iterator[Found]:
                     backward.call,
                     "`retain_graph=True` keeps a graph that nothing walks again",
                     ("leave it out: the next pass makes its own graph",),
-                    Fix(
+                    repair(
                         "remove retain_graph=True",
-                        (Edit("keyword", backward.call, "retain_graph"),),
+                        (Change("keyword", backward.call, "retain_graph"),),
                         safe=True,
                     ),
                 )
@@ -123,7 +123,7 @@ def needless_create_graph(program: Program) -> Iterator[Found]:
                 call,
                 "`create_graph=True`, but the gradients are not differentiated again",
                 ("leave it out, or use the gradients in a loss",),
-                Fix("remove create_graph=True", (Edit("keyword", call, "create_graph"),)),
+                repair("remove create_graph=True", (Change("keyword", call, "create_graph"),)),
             )
 
 

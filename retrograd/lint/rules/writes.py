@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..declare import Edit, Fix, Found, rule
+from ..declare import Change, Found, repair, rule
 from ..flow import Scope, Step, dotted
 from ..program import Program
 from ..training import expression_statement
@@ -31,15 +31,15 @@ def data_update(program: Program) -> Iterator[Found]:
             if node.target.attr != "data" or not _reads_gradient(node.value):
                 continue
             name = dotted(node.target.value) or "p"
-            edits = [Edit("drop-data", node.target)]
+            edits = [Change("drop-data", node.target)]
             module = _torch_name(program, scope)
             if module is not None and not step.grad_off and not scope.grad_off:
-                edits.append(Edit("block", node, f"{module}.no_grad()"))
+                edits.append(Change("block", node, f"{module}.no_grad()"))
             yield Found(
                 node,
                 f"`{name}.data` is written where autograd does not see it",
                 (f"`with torch.no_grad(): {name} -= ...`", "or use an optimizer of torch.optim"),
-                Fix("write under torch.no_grad()", tuple(edits)) if module is not None else None,
+                repair("write under torch.no_grad()", tuple(edits)) if module is not None else None,
             )
 
 
