@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -65,12 +66,54 @@ def _opened(target: str) -> IO[bytes]:
 
 def _new_file(target: str) -> tuple[int, str]:
     folder, name = os.path.split(target)
+    _remove_abandoned(folder, name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:
         # a long name leaves no room for more
         beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
         with contextlib.suppress(FileExistsError):
-            return os.open(beside, flags, 0o666), beside  # the user's mask applies, as to any file
+            # the user's mask applies, as to any file
+            descriptor = os.open(beside, flags, 0o666)
+            if _locked(descriptor, wait=True) is None or os.path.exists(beside):
+                return descriptor, beside
+            os.close(descriptor)  # taken for an abandoned one before it was locked
+
+
+def _remove_abandoned(folder: str, name: str) -> None:
+    """Remove what earlier saves of this file left when they were killed: nobody locks it."""
+    pattern = re.compile(rf"\.{re.escape(name[:40])}\.[0-9a-f]{{12}}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        if _locked(descriptor, wait=False):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, wait: bool) -> bool | None:
+    """Whether the file could be locked for as long as it is open; None where files cannot be.
+
+    The system gives the lock back when a process ends, however it ends.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
 
 
 def _take_over(descriptor: int, before: os.stat_result) -> None:

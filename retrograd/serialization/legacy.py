@@ -7,6 +7,7 @@ each of them the number of its elements and the elements.
 from __future__ import annotations
 
 import pickle
+import pickletools
 import sys
 from collections.abc import Callable, Sequence
 from pickle import UnpicklingError
@@ -28,6 +29,9 @@ from retrograd.tensor import Array
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001
+_CALLING = """
+    GLOBAL STACK_GLOBAL INST OBJ NEWOBJ NEWOBJ_EX REDUCE BUILD EXT1 EXT2 EXT4 PERSID BINPERSID
+"""
 
 
 def write_legacy(file: IO[bytes], pickled: bytes, storages: Sequence[Any], protocol: int) -> None:
@@ -50,6 +54,21 @@ def write_legacy(file: IO[bytes], pickled: bytes, storages: Sequence[Any], proto
         write_all(file, storage.array.view(np.uint8))
 
 
+def _is_plain(file: IO[bytes]) -> bool:
+    """Whether the next pickle calls nothing: only then it may be the magic number.
+
+    So a file of another kind is refused before any of it runs, whatever the caller trusts.
+    """
+    start = file.tell()
+    calling = _CALLING.split()
+    try:
+        return not any(code.name in calling for code, _, _ in pickletools.genops(file))
+    except ValueError:  # damaged: who reads it will say so
+        return True
+    finally:
+        file.seek(start)
+
+
 def read_legacy(file: IO[bytes], read: Read, restore: Restore, is_safe: bool) -> Any:
     """The object of a file in the old format."""
     if _is_tar(file):
@@ -61,7 +80,7 @@ def read_legacy(file: IO[bytes], read: Read, restore: Restore, is_safe: bool) ->
             NotImplementedError("retrograd does not support files in the legacy .tar format")
         )
     source = Source(file)
-    if read(source) != _MAGIC_NUMBER:
+    if not (is_safe or _is_plain(file)) or read(source) != _MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = read(source)
     if version != _PROTOCOL_VERSION:

@@ -340,7 +340,7 @@ def ordered(pairs: Any = ()) -> OrderedDict[object, object]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs
     ):
         raise UnpicklingError("an OrderedDict is allowed from pairs only")
-    check_keys(key for key, _ in pairs)
+    Keys().check(key for key, _ in pairs)
     return OrderedDict(pairs)
 
 
@@ -355,48 +355,51 @@ def set_from(items: Any = ()) -> set[object]:
     """A set from a list."""
     if type(items) not in (list, tuple, set, frozenset):
         raise UnpicklingError("a set is allowed from a list only")
-    check_keys(items)
+    Keys().check(items)
     return set(items)
 
 
 _MOST_KEY_PARTS = 10_000
 _DEEPEST_KEY = 50
-_MOST_UNUSUAL_KEYS = 10_000
-_USUAL = 1 << 60
+_MOST_WITH_ONE_HASH = 2_000
 
 
-def check_key(key: str) -> int:
-    """How much of a key is unusual; refuse one whose hash would take forever, or much stack."""
-    if type(key) is str:
-        return 0
-    if not isinstance(key, (tuple, frozenset)):
-        return _is_unusual(key)
-    left: list[tuple[object, int]] = [(key, 1)]
-    seen = unusual = 0
+class Keys:
+    """The keys of a file's dicts and sets so far: refuses those that would take forever.
+
+    The hash of a text differs from process to process. That of a number or a tuple of numbers does
+    not: a file may bring so many with one hash that a dict of them takes quadratic time.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[int, object] = {}
+        self._others: Counter[int] = Counter()
+
+    def check(self, keys: Iterable[Any]) -> None:
+        """Raise for a key that is too large, or one more of too many with the same hash."""
+        for key in keys:
+            if type(key) is str:
+                continue
+            if isinstance(key, (tuple, frozenset)):
+                _check_parts(key)
+            number = hash(key)
+            first = self._first.setdefault(number, key)
+            if first is not key and first != key:
+                self._others[number] += 1
+                if self._others[number] > _MOST_WITH_ONE_HASH:
+                    raise UnpicklingError("too many keys of dicts have the same hash")
+
+
+def _check_parts(key: tuple[object, ...] | frozenset[object]) -> None:
+    """Refuse a key whose hash would take long, or much stack."""
+    left: list[tuple[Any, int]] = [(key, 1)]
+    seen = 0
     while left:
         part, depth = left.pop()
         seen += len(part)
         if seen > _MOST_KEY_PARTS or depth > _DEEPEST_KEY:
             raise UnpicklingError("a key of a dict is too large")
-        for inner in part:
-            if isinstance(inner, (tuple, frozenset)):
-                left.append((inner, depth + 1))
-            else:
-                unusual += _is_unusual(inner)
-    return unusual
-
-
-def _is_unusual(key: object) -> int:
-    """Whether it is a number of which many with the same hash can be made."""
-    return int(type(key) is complex or (type(key) is int and abs(key) >= _USUAL))
-
-
-def check_keys(keys: Iterable[Any], before: int = 0) -> int:
-    """Refuse so many keys with the same hash that a dict of them would take forever."""
-    unusual = before + sum(map(check_key, keys))
-    if unusual > _MOST_UNUSUAL_KEYS:
-        raise UnpicklingError("a dict has too many keys that are very large numbers")
-    return unusual
+        left += [(inner, depth + 1) for inner in part if isinstance(inner, (tuple, frozenset))]
 
 
 def length_of(arguments: Sequence[object]) -> int:

@@ -102,7 +102,7 @@ class RestrictedUnpickler:
         self._memo: dict[int, object] = {}
         self._marks: list[list[Any]] = []
         self._stack: list[Any] = []
-        self._unusual_keys = 0
+        self._keys = rebuild.Keys()
         self._room = _ROOM + _ROOM_PER_BYTE * source.left
 
     def load(self) -> Any:
@@ -313,7 +313,7 @@ class RestrictedUnpickler:
         target = self._stack[-1]
         if type(target) is not set:
             raise UnpicklingError(f"Can only add to sets, but got {type(target)}")
-        self._unusual_keys = rebuild.check_keys(items, self._unusual_keys)
+        self._keys.check(items)
         target.update(items)
 
     def _set_item(self) -> None:
@@ -330,7 +330,7 @@ class RestrictedUnpickler:
                 f"Can only {operation} for dict, collections.OrderedDict, collections.Counter, but "
                 f"got {type(target)}"
             )
-        self._unusual_keys = rebuild.check_keys(items[::2], self._unusual_keys)
+        self._keys.check(items[::2])
         for key, value in zip(items[::2], items[1::2], strict=True):
             target[key] = value
 

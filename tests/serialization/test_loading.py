@@ -75,6 +75,23 @@ def test_old_files_with_a_wrong_head() -> None:
         loaded(retrograd, start + pickle.dumps(7, 2))
 
 
+def test_nothing_runs_before_the_magic_number_is_seen(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    content = pickle.dumps(_Touching(str(mark)), 2)
+    for trusted in (False, True):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+            loaded(retrograd, content, weights_only=not trusted)
+        assert not mark.exists()
+
+
+class _Touching:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (self.path, "w")
+
+
 def test_files_that_are_older_still() -> None:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as tar:

@@ -218,6 +218,44 @@ def test_large_archives(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["large"].tolist() == list(range(200)) and found["small"].tolist() == [1, 1]
 
 
+_KILLED = """
+import os, signal, sys, retrograd
+from retrograd.serialization import archive_writer
+write = archive_writer.write_all
+def write_and_die(file, content):
+    write(file, content)
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+archive_writer.write_all = write_and_die
+retrograd.save(retrograd.ones(3), sys.argv[1])
+"""
+
+
+@POSIX
+def test_what_a_killed_save_left_goes_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    retrograd.save(1, path)
+    for _ in range(2):
+        died = subprocess.run([sys.executable, "-c", _KILLED, path], timeout=120, check=False)
+        assert died.returncode == -9 and retrograd.load(path) == 1
+        assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / ".model.pt.0123456789ab.tmp.txt").write_text("of someone else")
+    retrograd.save(2, path)
+    assert retrograd.load(path) == 2
+    assert _only(tmp_path, "model.pt", ".model.pt.0123456789ab.tmp.txt")
+
+
+@POSIX
+def test_a_save_that_goes_on_elsewhere_keeps_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    with atomic.replacing(str(path)) as file:
+        file.write(b"first")
+        with atomic.replacing(str(path)) as other:
+            other.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first" and _only(tmp_path, "model.pt")
+
+
 def test_temporary_names_do_not_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = iter(["same", "same", "other"])
     monkeypatch.setattr(atomic.secrets, "token_hex", lambda count: next(numbers))
