@@ -19,7 +19,7 @@ from retrograd.engine.grad_mode import SWITCHES, check_counted, enable_grad
 from retrograd.engine.inference import INFERENCE_CELL, flag_leaf, mark_inference
 from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
-from retrograd.engine.state import STATE, STRICT, next_sequence
+from retrograd.engine.state import STATE, STRICT, TRANSFORMS, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import runtime_error
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, tensor_member, tensor_property
@@ -111,6 +111,9 @@ class ViewInfo:
         self.last = link
 
 
+_LONG = 8
+
+
 def link_view(
     source: Tensor, view: Tensor, op: Op, options: tuple[object, ...], number: int | None = None
 ) -> None:
@@ -171,6 +174,8 @@ def renew(tensor: Tensor) -> None:
         return
     if info.creation is not None:
         raise forbidden_view_error(tensor, stale=True)
+    if _is_long(info) and _is_a_place(tensor, base):
+        _lead_back(tensor, info)
     old, old_number = tensor._grad_fn, tensor._output_nr
     if SWITCHES.view_replay:
         again = _recorded_again(base, info.chain)
@@ -204,8 +209,23 @@ def _recorded_again(base: Tensor, chain: tuple[ViewStep, ...]) -> Tensor:
         return again
 
 
+def _is_long(info: ViewInfo) -> bool:
+    """Whether many view ops lead to a view: following all of them at each write adds up."""
+    link: Link | None = info.last
+    for _ in range(_LONG):
+        if link is None:
+            return False
+        link = link[3]
+    return link is not None
+
+
+def _is_a_place(tensor: Tensor, base: Tensor) -> bool:
+    """Whether a view shows elements of its base as they are, which strides then describe."""
+    return not TRANSFORMS.active and tensor._array.dtype == base._array.dtype
+
+
 def _lead_back(tensor: Tensor, info: ViewInfo) -> None:
-    """A new chain for a view whose base changed its own geometry (`t_`): by place in memory."""
+    """A new chain by place in memory: for a long one, or if the base changed its own geometry."""
     array, base = tensor._array, info.base._array
     unit = array.itemsize
     strides = tuple(stride // unit for stride in array.strides)
