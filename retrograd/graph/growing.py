@@ -1,4 +1,4 @@
-"""`graph.watch_growth`: a graph that gets longer at every step, told once, with the line."""
+"""`graph.watch_growth`: a graph that grows at every step, told once, with the line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from retrograd.diagnostics.errors import make_warning
 from retrograd.diagnostics.report import Report, Span, advice
+from retrograd.graph.wording import size
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.heap import tracked
 from retrograd.watching.piles import Growing, Pile, StepGrowth
@@ -26,6 +27,8 @@ class GrowthWatch:
         self.growing: Growing | None = None
         self.looks: list[tuple[int, int]] = []
         """Steps, and the nodes of earlier steps that were held then."""
+        self.saved: list[tuple[int, int]] = []
+        """Steps, and the bytes that were saved then."""
 
     def __bool__(self) -> bool:
         return self.growing is not None
@@ -35,7 +38,7 @@ class GrowthWatch:
 
 
 class watch_growth:
-    """Notice a graph that gets longer at every step of a block, and warn once.
+    """Notice a graph that gets longer, or saves more, at every step of a block, and warn once.
 
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
     warn     whether to warn (RG120); else only the result tells
@@ -110,7 +113,7 @@ class watch_growth:
             self._depth -= 1
 
     def _tell(self, found: Growing | None) -> None:
-        self.seen.looks = self._growth.looks
+        self.seen.looks, self.seen.saved = self._growth.looks, self._growth.saved
         if found is not None:
             self.seen.growing = found
 
@@ -124,31 +127,35 @@ def user_frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+_LABELS = {
+    "carried": "takes in the graph of the step before",
+    "collected": "is kept with its history",
+    "enlarged": "takes in all that it was before",
+}
+
+
 def warn_of_growth(growing: Growing) -> None:
     """Warn at the line that links one step to the next."""
     line = growing.line
     spans: tuple[Span, ...] = ()
     name = f"`{growing.path}`" if growing.path else "something"
     if line is not None:
-        label = (
-            f"{name} takes in the graph of the step before"
-            if growing.kind == "carried"
-            else f"{name} is kept with its history"
+        spans = (Span(f"{name} {_LABELS[growing.kind]}", line, primary=True),)
+    if growing.kind == "enlarged":
+        head = f"the graph saves more at every step: {size(growing.bytes)} now"
+        note = "What a step computes with is saved for backward; here that gets larger each time."
+        helps = [advice(f"cut it to what the step needs: {growing.path}[-n:]")]
+    else:
+        head = f"the graph grows at every step: {growing.nodes} nodes of earlier steps are held"
+        note = (
+            "A computed tensor keeps everything it was computed from; what is kept from step to "
+            "step with its history keeps all earlier steps, too."
         )
-        spans = (Span(label, line, primary=True),)
-    report = Report(
-        "RG120",
-        f"the graph grows at every step: {growing.nodes} nodes of earlier steps are held",
-        spans,
-        "A computed tensor keeps everything it was computed from; what is kept from step to step "
-        "with its history keeps all earlier steps, too.",
-        (
+        helps = [
             advice("keep the number: .item()", kind="item-for-logging"),
             advice("or the values without their history: .detach()", kind="detach"),
-        ),
-        level="warning",
-        cause=growing.kind,
-    )
+        ]
+    report = Report("RG120", head, spans, note, tuple(helps), level="warning", cause=growing.kind)
     warning = make_warning(str(growing), code="RG120", report=report)
     if line is None:
         warnings.warn(warning, stacklevel=2)

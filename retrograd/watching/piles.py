@@ -2,6 +2,7 @@
 
 A look counts the nodes of earlier steps that live tensors hold. Healthy programs hold none, or a
 number that stays: a window, the state of the last step. A number that rises at one pace is a leak.
+It also counts the bytes that are saved: they rise at one pace with a cache that is never cut.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from retrograd.diagnostics.report import Place
 from retrograd.engine.node import Node as OwnNode
 from retrograd.engine.node import dressed
 from retrograd.watching import storing
+from retrograd.watching.enlarged import Caches, Enlarged, saved_bytes
 from retrograd.watching.graph import saved_names
 from retrograd.watching.growth import without_indices
 from retrograd.watching.heap import Heap
@@ -45,22 +47,28 @@ class Growing:
     nodes: int
     """Of earlier steps that are held at that step."""
     pace: float
-    """How many more at each step."""
+    """How many more at each step; bytes where the kind is `enlarged`."""
     bytes: int
-    """What these nodes have saved for backward, each memory once."""
+    """What these nodes have saved for backward, each memory once; all nodes for `enlarged`."""
     path: str | None
     """What holds them: `self.history[3]`; None where no variable was found."""
     line: Place | None
     """The line that links one step to the next: where a value is added to, carried, or stored."""
     kind: str
-    """`carried`: each step is computed from the one before; `collected`: all are kept."""
+    """`carried`: each step is computed from the one before; `collected`: all are kept; `enlarged`:
+    no node of an earlier step is kept, but a value that gets larger, which every step saves."""
 
     def __str__(self) -> str:
+        where = "" if self.line is None else f", {self.line.file}:{self.line.line}"
+        if self.kind == "enlarged":
+            return (
+                f"the graph saves more at every step: `{self.path}` gets larger{where} "
+                f"({self.bytes} bytes at step {self.step}, about {round(self.pace)} more each)"
+            )
         kept = "each step keeps the graph of the one before"
         if self.kind == "collected":
             kept = "the graphs of earlier steps are kept"
         by = f" by `{self.path}`" if self.path else ""
-        where = "" if self.line is None else f", {self.line.file}:{self.line.line}"
         return (
             f"the graph grows at every step: {kept}{by}{where} "
             f"({self.nodes} nodes at step {self.step}, about {round(self.pace, 1):g} more each)"
@@ -93,6 +101,9 @@ class StepGrowth:
         self.found: Growing | None = None
         self.looks: list[tuple[int, int]] = []
         """Steps, and the nodes of earlier steps that were held then."""
+        self.saved: list[tuple[int, int]] = []
+        """Steps, and the bytes that were saved then."""
+        self._caches = Caches(reader)
         self._counter = counter
         self._heap = heap or Heap(reader.tensor)
         self._own_heap = heap is None
@@ -107,11 +118,15 @@ class StepGrowth:
         self._marks = [self._marks[-1], int(self._counter())]
         if self.found is not None or not is_sampled(self._count):
             return None
-        pile = self._look()
-        certain = self._count >= EARLIEST and self._is_rising()
-        rises = self._count >= FEWEST_STEPS and self._rose_always()
+        running = list(frames)
+        pile, cache = self._look(running)
+        certain = self._count >= EARLIEST and _is_rising(self.looks, self._count / 8)
+        rises = self._count >= FEWEST_STEPS and _rose_always(self.looks)
         # described now: when the steps are over, the variables may be gone
-        self._likely = self._describe(pile, frames) if certain or rises else None
+        self._likely = self._describe(pile, running) if certain or rises else None
+        if self._likely is None and cache is not None and _rose_always(self.saved):
+            certain = self._count >= EARLIEST and _is_rising(self.saved, 1)
+            self._likely = self._describe_cache(cache)
         if certain:
             self.found = self._likely
         return self.found
@@ -124,31 +139,44 @@ class StepGrowth:
             self._heap.release()
         return self.found
 
-    def _look(self) -> Pile:
-        live = [tensor for tensor in self._heap.objects() if tensor.grad_fn is not None]
+    def _look(self, frames: list[FrameType]) -> tuple[Pile, Enlarged | None]:
+        tensors = self._heap.objects()
+        live = [tensor for tensor in tensors if tensor.grad_fn is not None]
         pile = Pile(self.reader, live, self._marks[0], self._start)
         self.looks.append((self._count, len(pile.old)))
-        return pile
+        new = [node for node in pile.nodes if self._start <= self.reader.number(node) < LEAF]
+        self.saved.append((self._count, saved_bytes(self.reader, new)))
+        if len(self.saved) < 2 or self.saved[-1][1] <= self.saved[-2][1]:
+            return pile, None
+        return pile, self._caches.look(tensors, frames)
 
-    def _is_rising(self) -> bool:
-        """At one pace over the last three quarters: a window that was filled has a bend."""
-        counts = dict(self.looks)
-        last = self._count
-        quarter, half = counts.get(last // 4), counts.get(last // 2)
-        if quarter is None or half is None:
-            return False
-        first, second = half - quarter, counts[last] - half
-        return first >= last / 8 and second >= 1.8 * first
+    def _describe(self, pile: Pile, frames: list[FrameType]) -> Growing | None:
+        return pile.describe(self._count, _pace(self.looks), frames)
 
-    def _rose_always(self) -> bool:
-        settled = max(SETTLED, self._count // 4)
-        counts = [count for step, count in self.looks if step >= settled]
-        rises = all(after > before for before, after in pairwise(counts))
-        return len(counts) >= 4 and rises
+    def _describe_cache(self, cache: Enlarged) -> Growing:
+        step, now = self.saved[-1]
+        return Growing(step, 0, _pace(self.saved), now, cache.path, cache.line, "enlarged")
 
-    def _describe(self, pile: Pile, frames: Iterable[FrameType]) -> Growing | None:
-        (first, before), (last, now) = self.looks[-2], self.looks[-1]
-        return pile.describe(last, (now - before) / max(last - first, 1), list(frames))
+
+def _pace(looks: list[tuple[int, int]]) -> float:
+    (first, before), (last, now) = looks[-2:]
+    return (now - before) / max(last - first, 1)
+
+
+def _is_rising(looks: list[tuple[int, int]], least: float) -> bool:
+    """At one pace over the last three quarters: a window that was filled has a bend."""
+    counts, last = dict(looks), looks[-1][0]
+    quarter, half = counts.get(last // 4), counts.get(last // 2)
+    if quarter is None or half is None:
+        return False
+    first, second = half - quarter, counts[last] - half
+    return first >= least and second >= 1.8 * first
+
+
+def _rose_always(looks: list[tuple[int, int]]) -> bool:
+    settled = max(SETTLED, looks[-1][0] // 4)
+    counts = [count for step, count in looks if step >= settled]
+    return len(counts) >= 4 and all(after > before for before, after in pairwise(counts))
 
 
 class Pile:
@@ -160,10 +188,10 @@ class Pile:
         self.before = before
         roots = [reader.root(tensor) for tensor in live]
         self._roots = {id(tensor): root for tensor, root in zip(live, roots, strict=True)}
-        self._nodes = behind(reader, roots)
+        self.nodes = behind(reader, roots)
         self.old = [
             node
-            for node in self._nodes
+            for node in self.nodes
             if since <= reader.number(node) < before and _costs(reader, node)
         ]
 
@@ -197,7 +225,7 @@ class Pile:
 
     def _reaching(self) -> set[Node]:
         """The nodes whose history has one of the old ones."""
-        return leading_to(self.reader, self._nodes, self.old)
+        return leading_to(self.reader, self.nodes, self.old)
 
     def _carried(self, holding: list[Any]) -> tuple[Any, Place | None] | None:
         """A tensor of the last step that leads to half of the old nodes, and the line where.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType
 
 from retrograd.diagnostics.report import Place
 from retrograd.watching import source
@@ -119,6 +120,42 @@ def stored(made: list[Place], names: list[str], files: list[str]) -> tuple[Place
                 file, line, adds = _nearest(lines, made)
                 return Place(file, line), adds
     return None, False
+
+
+def from_itself(name: str, frames: Sequence[FrameType]) -> Place | None:
+    """The line `name = f(name, ...)` of the functions that run, else of their files.
+
+    None also where a line cuts it to a length: `name = f(name, ...)[-9:]`.
+    """
+    running = [frame.f_code for frame in frames]
+    found: list[tuple[bool, Place, ast.Assign]] = []
+    for file in dict.fromkeys(code.co_filename for code in running):
+        for node in ast.walk(source.tree_of(file)):
+            if isinstance(node, ast.Assign) and name in map(_last_name, node.targets):
+                if any(_last_name(part) == name for part in ast.walk(node.value)):
+                    place = Place(file, node.lineno)
+                    found.append((not any(_is_in(code, place) for code in running), place, node))
+    nearest = [(place, node) for far, place, node in found if far is min(f for f, _, _ in found)]
+    if any(isinstance(part, ast.Slice) for _, node in nearest for part in ast.walk(node)):
+        return None
+    return next((place for place, node in nearest if isinstance(node.value, ast.Call)), None)
+
+
+def _is_in(code: CodeType, place: Place) -> bool:
+    lines = [line for _, _, line in code.co_lines() if line]
+    return code.co_filename == place.file and min(lines) <= place.line <= max(lines)
+
+
+def _last_name(node: ast.AST) -> object:
+    """`hidden` of `hidden`, `self.hidden`, `state["hidden"]` and `state.get("hidden", h)`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    key: ast.expr | None = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        key = node.args[0] if node.func.attr in ("get", "setdefault") else None
+    return key.value if isinstance(key, ast.Constant) else None
 
 
 def _nearest(lines: list[tuple[str, int, bool]], made: list[Place]) -> tuple[str, int, bool]:

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import retrograd
 from retrograd import graph
+from retrograd.watching.enlarged import _holds, _remembered
 
 State = dict[str, Any]
 
@@ -31,6 +34,7 @@ class Program:
     def __init__(self, torch: Any) -> None:
         torch.manual_seed(0)
         random.seed(0)
+        self.torch = torch
         nn = torch.nn
         self.net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 8))
         self.x = torch.randn(8, 8)
@@ -76,8 +80,22 @@ def replay(p: Program, state: State, step: int) -> None:
     loss.backward()
 
 
-LEAKS = [losses, total, hidden, outputs, average, replay]
-CARRIED = {"total", "hidden", "average"}
+def cache(p: Program, state: State, step: int) -> None:
+    x = p.torch.randn(2, 8)
+    state["memory"] = p.torch.cat([state.get("memory", p.x), x])  # here
+    p.net(state["memory"]).mean().backward()
+
+
+def attended(p: Program, state: State, step: int) -> None:
+    """What was computed is kept without its history, at the front of the second dimension."""
+    key = p.net(p.x[:, None])
+    state["keys"] = p.torch.cat([key, state.get("keys", key).detach()], dim=1)  # here
+    (state["keys"] ** 2).mean().backward()
+
+
+LEAKS = [losses, total, hidden, outputs, average, replay, cache, attended]
+KINDS = dict.fromkeys(("total", "hidden", "average"), "carried")
+KINDS |= dict.fromkeys(("cache", "attended"), "enlarged")
 
 
 # ---------------------------------------------------------------- healthy
@@ -149,7 +167,40 @@ def numbers(p: Program, state: State, step: int) -> None:
     state["total"] = state.get("total", 0) + loss.detach()
 
 
+def cut_cache(p: Program, state: State, step: int) -> None:
+    memory = p.torch.cat([state.get("memory", p.x), p.torch.randn(2, 8)])[-200:]
+    state["memory"] = memory
+    p.net(memory).mean().backward()
+
+
+def window_of_values(p: Program, state: State, step: int) -> None:
+    recent = state.setdefault("recent", collections.deque(maxlen=1000))
+    recent.append(p.torch.randn(1, 8))
+    p.net(p.torch.cat(list(recent))).mean().backward()
+
+
+def filled_cache(p: Program, state: State, step: int) -> None:
+    state["memory"] = p.torch.cat([state.get("memory", p.x), p.torch.randn(2, 8)])
+    if len(state["memory"]) > 30:
+        state["memory"] = state["memory"][2:]
+    p.net(state["memory"]).mean().backward()
+
+
+def longer_batches(p: Program, state: State, step: int) -> None:
+    """Sorted by length: nodes stay, bytes rise at one pace, nothing is carried over."""
+    x = p.torch.randn(step + 1, 8)
+    x = p.torch.tanh(x)
+    p.net(x).mean().backward()
+
+
+def longer_positions(p: Program, state: State, step: int) -> None:
+    """Each begins with the one before, but is made anew."""
+    positions = p.torch.arange(8.0 * (step + 8)).reshape(-1, 8)
+    p.net(positions).mean().backward()
+
+
 HEALTHY = [
+    *(cut_cache, window_of_values, filled_cache, longer_batches, longer_positions),
     *(plain, accumulated, summed, across, truncated, recent, long_window),
     *(lengths, curriculum, filled, numbers),
 ]
@@ -177,7 +228,7 @@ def test_a_leak_is_told_once_with_its_line(torch: Any, body: Any, steps: int) ->
         seen = run(torch, body, steps)
     growing = seen.growing
     assert growing is not None, seen.looks
-    assert growing.kind == ("carried" if body.__name__ in CARRIED else "collected")
+    assert growing.kind == KINDS.get(body.__name__, "collected")
     assert growing.line is not None and growing.line.file == __file__
     assert growing.line.line == marked(body)
     path = str(growing.path)  # seen while the step runs, in which the state has another name
@@ -217,6 +268,42 @@ def test_saved_bytes_of_what_is_held(torch: Any) -> None:
         seen = run(torch, outputs, 20)
     assert seen.growing is not None
     assert seen.growing.bytes == 15 * 8 * 16 * 4
+
+
+def test_a_cache_is_told_with_its_bytes(torch: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = run(torch, cache, 20)
+    growing = seen.growing
+    # of 8 + 2 * 16 rows: the memory, and the result of tanh
+    rows = 8 + 2 * growing.step
+    assert (growing.nodes, growing.bytes) == (0, 4 * rows * (8 + 16))
+    assert growing.pace == 4 * 2 * (8 + 16)
+    assert seen.saved[-1] == (growing.step, growing.bytes)
+    assert "gets larger" in str(seen)
+    (report,) = [getattr(each.message, "report", None) for each in caught]
+    assert report.fixes[0].text == "cut it to what the step needs: state['memory'][-n:]"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    dim=st.integers(0, 2),
+    more=st.integers(1, 5),
+    front=st.booleans(),
+    other=st.booleans(),
+)
+def test_what_holds_the_value_of_before(
+    shape: list[int], dim: int, more: int, front: bool, other: bool
+) -> None:
+    dim %= len(shape)
+    before = retrograd.randn(*shape)
+    added = retrograd.randn(*shape[:dim], more, *shape[dim + 1 :])
+    kept = before + 1 if other else before
+    now = retrograd.cat([added, kept] if front else [kept, added], dim)
+    remembered = _remembered(before)
+    expected = not other and remembered.first != remembered.last
+    assert _holds(now, remembered) is expected
 
 
 def test_nothing_stays_behind(torch: Any) -> None:
