@@ -99,7 +99,22 @@ linear_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObjec
 
 /* ---- reductions --------------------------------------------------------------------------------------------- */
 
-/* sum(input, dim, keepdim) and the like, given the op for all elements and the one for a dimension */
+/* Whether dimensions are an int, or a tuple of them. */
+static int
+are_dims(PyObject *dims)
+{
+    if (!PyTuple_CheckExact(dims)) {
+        return PyLong_CheckExact(dims);
+    }
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(dims); index++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(dims, index))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* sum(input, dim, keepdim) and the like, given the op for all elements and the one for dimensions */
 static PyObject *
 reduction_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
@@ -119,7 +134,7 @@ reduction_way(Shortcut *self, PyObject *const *arguments, Py_ssize_t count, PyOb
     if (given[1] == NULL && given[2] == NULL) {
         return PyObject_CallOneArg(GIVEN(0), arguments[0]);
     }
-    if (given[1] == NULL || !PyLong_CheckExact(given[1]) || (given[2] != NULL && !PyBool_Check(given[2]))) {
+    if (given[1] == NULL || !are_dims(given[1]) || (given[2] != NULL && !PyBool_Check(given[2]))) {
         return NULL;
     }
     return call_three(GIVEN(1), given[0], given[1], given[2] == NULL ? Py_False : given[2]);
@@ -228,7 +243,7 @@ static PyMethodDef methods[] = {
     ENTRY(power, "power(function, op): of a tensor and a number."),
     ENTRY(clamp, "clamp(function, op): between numbers."),
     ENTRY(where, "where(function, choose): elements of a tensor, or of another or a number."),
-    ENTRY(reduction, "reduction(function, whole, along): of all elements, or along one dimension."),
+    ENTRY(reduction, "reduction(function, whole, along): of all elements, or along dimensions."),
     {NULL, NULL, 0, NULL},
 };
 

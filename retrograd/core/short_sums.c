@@ -1,4 +1,4 @@
-/* Sums and means of small arrays along one dimension, `ops.reduction.reduce.add_along`, and of the losses of a few
+/* Sums and means of small arrays along dimensions, `ops.reduction.reduce.add_along`, and of the losses of a few
  * classes, `ops.neural.classification`: in NumPy's order. */
 #include "caller.h"
 #include "engine.h"
@@ -11,46 +11,109 @@
 
 static PyObject *sum_all; /* a compiled kernel, None where there are none */
 
-/* How an array in C order lies around one dimension: before x along x after elements. */
+/* How an array in C order lies around what is added up: outer x before x along x after elements, of which `outer` and
+ * `along` are the dimensions that go. `outer` is 1 where `after` is not. */
 typedef struct {
-    npy_intp before, along, after;
-    int dim;
+    npy_intp outer, before, along, after;
+    char goes[NPY_MAXDIMS];
 } Around;
+
+/* Marks a dimension; 0 if it is none of the array's, or marked already. */
+static int
+mark_dim(PyObject *number, int ndim, Around *around)
+{
+    int overflow;
+    if (!PyLong_CheckExact(number)) {
+        return 0;
+    }
+    const long long dim = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || dim < -ndim || dim >= ndim || around->goes[dim < 0 ? dim + ndim : dim]) {
+        return 0;
+    }
+    around->goes[dim < 0 ? dim + ndim : dim] = 1;
+    return 1;
+}
+
+/* The dimensions that are an int, or a tuple with some. */
+static int
+mark_dims(PyObject *dims, int ndim, Around *around)
+{
+    memset(around->goes, 0, (size_t)ndim);
+    if (!PyTuple_CheckExact(dims)) {
+        return mark_dim(dims, ndim, around);
+    }
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(dims); index++) {
+        if (!mark_dim(PyTuple_GET_ITEM(dims, index), ndim, around)) {
+            return 0;
+        }
+    }
+    return PyTuple_GET_SIZE(dims) > 0;
+}
+
+/* Multiplies up the dimensions; those of one element are as if they were not there, as they are in NumPy. */
+static int
+multiply_dims(PyArrayObject *array, Around *around)
+{
+    npy_intp *const parts[4] = {&around->outer, &around->before, &around->along, &around->after};
+    int part = 0;
+    around->outer = around->before = around->along = around->after = 1;
+    for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
+        const npy_intp size = PyArray_DIM(array, dim);
+        if (size > 1) {
+            part += (part % 2 == 0) != around->goes[dim];
+            if (part > 3) {
+                return 0;
+            }
+            *parts[part] *= size;
+        }
+    }
+    if (around->along == 1 && around->outer > 1) { /* what goes comes first: these are rows */
+        around->along = around->outer;
+        around->after = around->before;
+        around->outer = around->before = 1;
+    }
+    return around->after == 1 || (around->outer == 1 && around->before == 1);
+}
 
 static int
 read_around(const Call *call, PyObject *kept, Around *around)
 {
     PyObject *array = call->arrays[0];
-    int overflow;
-    if (sum_all == Py_None || !is_plain(array) || !PyArray_IS_C_CONTIGUOUS(ARRAY(array))
-        || !PyLong_CheckExact(call->values[1]) || !PyBool_Check(kept)) {
+    if (sum_all == Py_None || !is_plain(array) || !PyArray_IS_C_CONTIGUOUS(ARRAY(array)) || !PyBool_Check(kept)) {
         return 0;
     }
-    const int ndim = PyArray_NDIM(ARRAY(array));
-    const long long dim = PyLong_AsLongLongAndOverflow(call->values[1], &overflow);
     const npy_intp size = PyArray_SIZE(ARRAY(array));
-    if (overflow || dim < -ndim || dim >= ndim || size == 0 || size >= SMALL_SUM) {
-        return 0;
-    }
-    around->dim = (int)(dim < 0 ? dim + ndim : dim);
-    around->before = PyArray_MultiplyList(PyArray_DIMS(ARRAY(array)), around->dim);
-    around->along = PyArray_DIM(ARRAY(array), around->dim);
-    around->after = size / around->before / around->along;
-    return around->before == 1 || around->after == 1;
+    return size > 0 && size < SMALL_SUM && mark_dims(call->values[1], PyArray_NDIM(ARRAY(array)), around)
+           && multiply_dims(ARRAY(array), around);
 }
+
+#define ADD_UP(type)                                                                              \
+    do {                                                                                          \
+        const npy_##type *next = x;                                                               \
+        npy_##type *sums = total, more[SMALL_SUM];                                                \
+        if (around->after > 1) {                                                                  \
+            sum_rows_##type(next, around->along, around->after, sums);                            \
+            return;                                                                               \
+        }                                                                                         \
+        sum_columns_##type(next, around->before, around->along, sums);                            \
+        for (npy_intp block = 1; block < around->outer; block++) {                                \
+            next += around->before * around->along;                                               \
+            sum_columns_##type(next, around->before, around->along, more);                        \
+            for (npy_intp part = 0; part < around->before; part++) {                              \
+                sums[part] += more[part];                                                         \
+            }                                                                                     \
+        }                                                                                         \
+    } while (0)
 
 /* The sums of `x`, which lies as the operand does. */
 static void
 add_up(const Call *call, const Around *around, const void *x, void *total)
 {
-    const int by_columns = around->after == 1;
-    const npy_intp rows = by_columns ? around->before : around->along;
-    const npy_intp columns = by_columns ? around->along : around->after;
     if (call->dtype == objects.F32) {
-        (by_columns ? sum_columns_float32 : sum_rows_float32)(x, rows, columns, total);
+        ADD_UP(float32);
     }
     else {
-        (by_columns ? sum_columns_float64 : sum_rows_float64)(x, rows, columns, total);
+        ADD_UP(float64);
     }
 }
 
@@ -62,7 +125,7 @@ new_sums(const Call *call, PyObject *kept, const Around *around)
     npy_intp shape[NPY_MAXDIMS];
     int ndim = 0;
     for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
-        if (dim != around->dim) {
+        if (!around->goes[dim]) {
             shape[ndim++] = PyArray_DIM(array, dim);
         }
         else if (kept == Py_True) {
@@ -104,17 +167,17 @@ short_mean(const Call *call)
     if (result == NULL) {
         return NULL;
     }
-    const npy_intp size = PyArray_SIZE(ARRAY(result));
+    const npy_intp size = PyArray_SIZE(ARRAY(result)), count = around.outer * around.along;
     if (call->dtype == objects.F32) {
         npy_float32 *data = PyArray_DATA(ARRAY(result));
         for (npy_intp index = 0; index < size; index++) {
-            data[index] /= (npy_float32)around.along;
+            data[index] /= (npy_float32)count;
         }
     }
     else {
         npy_float64 *data = PyArray_DATA(ARRAY(result));
         for (npy_intp index = 0; index < size; index++) {
-            data[index] /= (npy_float64)around.along;
+            data[index] /= (npy_float64)count;
         }
     }
     return result;
@@ -127,6 +190,7 @@ short_mean(const Call *call)
     static void spread_##type(const Call *call, const Around *around, double freedom, int rooted, npy_##type *out) \
     {                                                                                           \
         npy_##type squares[SMALL_SUM];                                                          \
+        squares[0] = 0; /* compilers do not know that there is an element */                    \
         const npy_##type *x = PyArray_DATA(ARRAY(call->arrays[0]));                             \
         const npy_intp parts = around->before * around->after, size = parts * around->along;    \
         add_up(call, around, x, out);                                                           \
@@ -153,7 +217,7 @@ spread(const Call *call, int rooted)
     Around around;
     double correction;
     PyObject *kept = call->values[3];
-    if (!fits_dtype(call->values[2], call->dtype, &correction) || !read_around(call, kept, &around)
+    if (!fits_dtype(call->values[2], call->dtype, &correction) || !read_around(call, kept, &around) || around.outer > 1
         || (double)around.along - correction <= 0) {
         return NULL;
     }

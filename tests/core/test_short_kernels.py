@@ -87,3 +87,40 @@ def test_linear_of_inputs_of_any_rank(lead: tuple[int, ...], grad: bool) -> None
 
     compiled, python = on_both(program)
     assert same(compiled, python)
+
+
+@pytest.mark.parametrize(
+    "dims", [(0, 2, 3), (1, 3), (2, 3), (0, 1), (-1, 0), (0, 1, 2, 3), (3,), ()]
+)
+@pytest.mark.parametrize(
+    "shape", [(2, 4, 2, 2), (3, 1, 5, 7), (1, 1, 1, 1), (4, 9, 1, 17), (2, 0, 1, 3)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", ["sum", "mean"])
+def test_sums_over_dimensions(
+    dims: tuple[int, ...], shape: tuple[int, ...], dtype: str, function: str
+) -> None:
+    values = np.random.default_rng(7).normal(size=shape).astype(dtype)
+    values.reshape(-1)[5:6] = np.nan
+
+    def program() -> list[Any]:
+        inputs, found = torch.tensor(values, requires_grad=True), []
+        for kept in (False, True):
+            out = getattr(inputs, function)(dims, keepdim=kept)
+            out.backward(torch.ones_like(out))
+            found += [out.detach().numpy(), type(out.grad_fn).__name__]
+        return [*found, inputs.grad.numpy()]
+
+    compiled, python = on_both(program)
+    assert same(compiled, python)
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (0, -2), (2,), (0, -3)])
+def test_dimensions_that_there_are_not(dims: tuple[int, ...]) -> None:
+    def program() -> str:
+        with pytest.raises((RuntimeError, IndexError)) as found:
+            torch.ones(2, 3).sum(dims)
+        return repr(found.value)
+
+    compiled, python = on_both(program)
+    assert compiled == python

@@ -12,6 +12,7 @@ import retrograd as torch
 from retrograd.backend import CPU
 from retrograd.backend.cpu_rows import rows
 from retrograd.backend.device import KERNELS
+from retrograd.ops.neural.batch_normalization import _follow
 from retrograd.ops.neural.normalization import Layout
 
 pytestmark = [
@@ -173,3 +174,45 @@ def test_modules_use_them() -> None:
     x.grad = None
     (layer(x) * 2).sum().backward()
     assert torch.allclose(x.grad, (2 * scale).expand(40, 6))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("momentum", [0.1, 0.0, 1, 0.37])
+def test_running_statistics_have_the_bits_of_the_twin(dtype: Any, momentum: float) -> None:
+    found = [numbers((37,), dtype, seed) for seed in range(2)]
+    twin = [array.copy() for array in found]
+    mean, variance = (numbers((1, 37, 1), dtype, seed) for seed in (2, 3))
+    mean[0, 3, 0], variance[0, 4, 0], twin[0][5] = np.nan, np.inf, np.inf
+    found[0][5] = np.inf
+    assert rows.follow(*found, mean, variance, momentum, 37 / 36) is True
+    _follow(twin[0], mean, momentum)
+    _follow(twin[1], variance * dtype(37 / 36), momentum)
+    for ours, theirs in zip(found, twin, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
+def test_running_statistics_that_are_not_taken() -> None:
+    plain = np.ones(4, np.float32)
+    fixed = plain.copy()
+    fixed.flags.writeable = False
+    shifted = np.zeros(plain.nbytes + 1, np.uint8)[1:].view(np.float32)
+    odd = [np.ones(4), np.ones(8, np.float32)[::2], np.ones(3, np.float32), plain.astype(">f4")]
+    for other in (*odd, shifted, fixed, plain.tolist(), None):
+        for place in range(2 if other is fixed else 4):
+            arrays = [np.full(4, 2, np.float32) for _ in range(4)]
+            arrays[place] = other
+            assert rows.follow(*arrays, 0.1, 1.0) is False
+            assert all(np.all(array == 2) for array in arrays if array is not other)
+    with pytest.raises(TypeError, match="must be real number"):
+        rows.follow(plain, plain, plain, plain, None, 1.0)
+
+
+def test_layers_follow_where_the_kernel_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, found = torch.randn(5, 3, 2, 2), []
+    for refuse in (False, True):
+        if refuse:
+            monkeypatch.setattr(rows, "follow", lambda *arguments: False)
+        layer = torch.nn.BatchNorm2d(3)
+        layer(x)
+        found.append((layer.running_mean.tolist(), layer.running_var.tolist()))
+    assert found[0] == found[1]

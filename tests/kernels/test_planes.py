@@ -22,6 +22,7 @@ pytestmark = [
 Array = Any
 FLOATS = (np.float32, np.float64)
 SHAPES = [(1, 1, 4), (3, 2, 5), (2, 6, 7, 9), (5, 4, 33), (2, 4, 5000), (1, 8, 3, 4, 5)]
+SHORT = [(3, 8), (2, 6, 1), (5, 34, 1, 1), (2, 6, 3), (1, 4, 2)]
 
 
 @pytest.fixture(params=() if windows is None else windows.builds())
@@ -51,7 +52,7 @@ def wide(array: Array | None) -> Array | None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SHAPES + SHORT)
 @pytest.mark.parametrize("parameters", ["", "w", "b", "wb"])
 def test_planes(build: str, shape: tuple[int, ...], parameters: str, dtype: Any) -> None:
     x, grad = numbers(shape, dtype) + 5, numbers(shape, dtype, 1)
@@ -62,6 +63,9 @@ def test_planes(build: str, shape: tuple[int, ...], parameters: str, dtype: Any)
     needs = (True, weight is not None, bias is not None)
     for layout in layouts(shape):
         found = windows.planes_norm(x, weight, bias, *layout[:2], 1e-3)
+        if shape in SHORT and layout.grouped == layout.scaled:
+            assert found is None  # columns: `channel_norm` has these
+            continue
         exact = normalization.normalized(CPU.xp, wide(x), wide(weight), wide(bias), layout, 1e-3)
         for ours, theirs in zip(found, exact, strict=True):
             assert ours.shape == theirs.shape and ours.dtype == dtype

@@ -112,7 +112,8 @@ turned_dim(PyArrayObject *array)
     const int last = PyArray_NDIM(array) - 1;
     const npy_intp size = PyArray_ITEMSIZE(array);
     if (last < 1 || (size != 4 && size != 8) || PyDataType_REFCHK(PyArray_DESCR(array))
-        || PyArray_STRIDE(array, last) == size || PyArray_DIM(array, last) < TURN_LEAST) {
+        || PyArray_STRIDE(array, last) == size || PyArray_STRIDE(array, last) == 0 /* NumPy fills rows at once */
+        || PyArray_DIM(array, last) < TURN_LEAST) {
         return -1;
     }
     for (int axis = 0; axis < last; axis++) {

@@ -83,13 +83,24 @@ NAMED(choose)(IV held, V yes, V no)
 INLINE double
 NAMED(sum_lanes)(V values)
 {
-    REAL lanes[LANES];
-    double total = 0;
-    NAMED(store)(lanes, values);
-    for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-        total += (double)lanes[lane];
+    typedef double Wide __attribute__((vector_size(VECTOR_BYTES)));
+    typedef double Pair __attribute__((vector_size(16)));
+#if IS_FLOAT
+    typedef float Half __attribute__((vector_size(VECTOR_BYTES / 2)));
+    Half halves[2];
+    memcpy(halves, &values, sizeof halves);
+    const Wide wide = __builtin_convertvector(halves[0], Wide) + __builtin_convertvector(halves[1], Wide);
+#else
+    const Wide wide = values;
+#endif
+    Pair pairs[VECTOR_BYTES / 16];
+    memcpy(pairs, &wide, sizeof pairs);
+    for (ptrdiff_t half = VECTOR_BYTES / 32; half > 0; half /= 2) { /* in turn each would wait for the one before */
+        for (ptrdiff_t pair = 0; pair < half; pair++) {
+            pairs[pair] += pairs[pair + half];
+        }
     }
-    return total;
+    return pairs[0][0] + pairs[0][1];
 }
 
 /* a / b with an error below 2 units in the last place, for b of ordinary size. Where the processor has an estimate of 14

@@ -160,9 +160,27 @@ def _compiled_batch_norm(
 compiled_first("_batch_norm", _compiled_batch_norm)
 
 
-def _update(running: Tensor, value: Array, momentum: float) -> None:
-    """``running = (1 - momentum) * running + momentum * value``, which no version counts."""
-    target = running._array
+def _update(
+    running_mean: Tensor,
+    running_var: Tensor,
+    mean: Array,
+    variance: Array,
+    momentum: float,
+    factor: float,
+) -> None:
+    """Move the running statistics towards those of a batch; no version counts it.
+
+    factor  makes an unbiased variance of this one
+    """
+    targets = running_mean._array, running_var._array
+    if rows is None or not rows.follow(*targets, mean, variance, momentum, factor):
+        unbiased = xp_of(variance).multiply(variance, factor)
+        _follow(targets[0], mean, momentum)
+        _follow(targets[1], unbiased, momentum)
+
+
+def _follow(target: Array, value: Array, momentum: float) -> None:
+    """``target = (1 - momentum) * target + momentum * value``"""
     xp = xp_of(target)
     share = xp.multiply(value.reshape(-1), momentum)
     if target.dtype is value.dtype:
@@ -197,6 +215,50 @@ def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> T
     return result if bias is None else result + bias[0]
 
 
+Operands = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
+
+
+def _are_usual(array: Array, operands: Operands) -> bool:
+    """Whether nothing can be wrong: all is there, of the input's dtype, an element a channel."""
+    dtype = array.dtype
+    if array.ndim < 2 or not array.size or (dtype is not dtypes.F32 and dtype is not dtypes.F64):
+        return False
+    channels = array.shape[1]
+    for operand in operands:
+        if operand is None:
+            return False
+        other = operand._array
+        if other.dtype is not dtype or other.size != channels:
+            return False
+    return True
+
+
+def _channels(array: Array) -> int:
+    return array.shape[1] if array.ndim > 1 else 0  # PyTorch's sample of no channels
+
+
+def _check_sizes(array: Array, operands: Operands, training: bool) -> None:
+    if not array.ndim:
+        raise errors.dimension_range(1, 0)
+    channels = _channels(array)
+    names = "running_mean", "running_var", "weight", "bias"
+    for name, value in zip(names, operands, strict=True):
+        if value is None:
+            if not training and name.startswith("running"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif value._array.size != channels:
+            raise runtime_error(
+                f"{name} should contain {channels} elements not {value._array.size}"
+            )
+
+
+def _are_batched(weight: Tensor | None, bias: Tensor | None, level: int) -> bool:
+    """Whether weight or bias is a batch under vmap at a deeper level than `level`."""
+    return (weight is not None and weight._level > level) or (
+        bias is not None and bias._level > level
+    )
+
+
 def batch_norm_of(
     input: Tensor,
     running_mean: Tensor | None,
@@ -209,24 +271,14 @@ def batch_norm_of(
 ) -> Tensor:
     """batch_norm after the checks that only ``nn.functional`` makes."""
     array = input._array
-    if not array.ndim:
-        raise errors.dimension_range(1, 0)
-    channels = array.shape[1] if array.ndim > 1 else 0  # PyTorch's sample of no channels
-    statistics = (("running_mean", running_mean), ("running_var", running_var))
-    for name, value in (*statistics, ("weight", weight), ("bias", bias)):
-        if value is None:
-            if not training and name.startswith("running"):
-                raise RuntimeError(f"{name} must be defined in evaluation mode")
-        elif value._array.size != channels:
-            raise runtime_error(
-                f"{name} should contain {channels} elements not {value._array.size}"
-            )
-    result: Tensor
-    if not array.size:
-        result = _empty_batch(input, weight, bias)
-        return result
-    _check_floating(array)
-    check_parameters(array, weight, bias, running_mean, running_var)
+    operands = running_mean, running_var, weight, bias
+    if not _are_usual(array, operands):
+        _check_sizes(array, operands, training)
+        if not array.size:
+            return _empty_batch(input, weight, bias)
+        _check_floating(array)
+        check_parameters(array, weight, bias, running_mean, running_var)
+    channels = _channels(array)
     no_backward("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if TRANSFORMS.dual_levels and not training and TRANSFORMS.has_tangents([input]):
         if TRANSFORMS.has_tangents([running_mean, running_var]):
@@ -234,16 +286,15 @@ def batch_norm_of(
                 "batch_norm is not differentiable wrt running_mean and running_var, they cannot "
                 "have forward grad defined"
             )
-    parameters = [value for value in (weight, bias) if value is not None]
-    if training and running_mean is not None and parameters:
-        if max(value._level for value in parameters) > input._level:
-            # Many weights for one batch under vmap: the statistics are those of the one batch.
-            result = batch_norm_of(
-                input, running_mean, running_var, None, None, training, momentum, eps
-            )
-            places = (1, channels) + (1,) * (array.ndim - 2)
-            result = result if weight is None else result * weight.view(places)
-            return result if bias is None else result + bias.view(places)
+    result: Tensor
+    if training and running_mean is not None and _are_batched(weight, bias, input._level):
+        # Many weights for one batch under vmap: the statistics are those of the one batch.
+        result = batch_norm_of(
+            input, running_mean, running_var, None, None, training, momentum, eps
+        )
+        places = (1, channels) + (1,) * (array.ndim - 2)
+        result = result if weight is None else result * weight.view(places)
+        return result if bias is None else result + bias.view(places)
     shape = (array.shape[0], channels, math.prod(array.shape[2:]))
     layout = Layout(shape, shape, (channels, 1))
     result, mean, _, variance = RECORDED._batch_norm(
@@ -252,13 +303,12 @@ def batch_norm_of(
     if training and running_mean is not None:
         assert running_var is not None
         count = shape[0] * shape[2]
-        if max(running_mean._level, running_var._level, mean._level):
+        if running_mean._level or running_var._level or mean._level:
             _update_batch(running_mean, mean, momentum)
             _update_batch(running_var, variance * (count / max(count - 1, 1)), momentum)
             return result
-        unbiased = xp_of(array).multiply(variance._array, count / max(count - 1, 1))
-        _update(running_mean, mean._array, momentum)
-        _update(running_var, unbiased, momentum)
+        factor = count / max(count - 1, 1)
+        _update(running_mean, running_var, mean._array, variance._array, momentum, factor)
     return result
 
 

@@ -528,10 +528,8 @@ compiled_first(
 
 def check_batch(size: Sequence[int]) -> None:
     """Statistics of a single value are none."""
-    count = size[0]
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    plain = tuple(size)  # a slice of a Size is another Size, which takes longer
+    if plain[0] * math.prod(plain[2:]) == 1:
         raise errors.explained(
             ValueError(
                 f"Expected more than 1 value per channel when training, got input size {size}"

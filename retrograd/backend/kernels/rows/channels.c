@@ -240,11 +240,66 @@ rows_channel_norm_gradients(PyObject *Py_UNUSED(module), PyObject *const *argume
     return all;
 }
 
+/* ---- running statistics --------------------------------------------------------------------------------------- */
+
+#define FOLLOW(type)                                                                                  \
+    static void follow_##type(type *running, const type *value, npy_intp count, double momentum, double factor) \
+    {                                                                                                 \
+        const type kept = (type)(1 - momentum), taken = (type)momentum, scale = (type)factor;         \
+        for (npy_intp at = 0; at < count; at++) {                                                     \
+            const type scaled = value[at] * scale;                                                    \
+            const type share = scaled * taken, rest = running[at] * kept;                             \
+            running[at] = rest + share;                                                               \
+        }                                                                                             \
+    }
+
+FOLLOW(float)
+FOLLOW(double)
+
+static void
+follow(PyObject *running, PyObject *value, int number, double momentum, double factor)
+{
+    const npy_intp count = PyArray_SIZE(ARRAY(running));
+    void *target = PyArray_DATA(ARRAY(running));
+    if (number == 0) {
+        follow_float(target, PyArray_DATA(ARRAY(value)), count, momentum, factor);
+    }
+    else {
+        follow_double(target, PyArray_DATA(ARRAY(value)), count, momentum, factor);
+    }
+}
+
+/* follow(running_mean, running_var, mean, variance, momentum, factor): moves the first two towards the mean and the
+ * variance times the factor; whether the arrays are such that it did. */
+static PyObject *
+rows_follow(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (!has_count(count, 6, "follow")) {
+        return NULL;
+    }
+    const double momentum = PyFloat_AsDouble(arguments[4]), factor = PyFloat_AsDouble(arguments[5]);
+    const int number = type_number(arguments[0]);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    for (int index = 0; index < 4; index++) {
+        PyObject *array = arguments[index];
+        if (number < 0 || type_number(array) != number || !is_plain(array) || (index < 2 && !PyArray_ISWRITEABLE(ARRAY(array)))
+            || PyArray_SIZE(ARRAY(array)) != PyArray_SIZE(ARRAY(arguments[0]))) {
+            Py_RETURN_FALSE;
+        }
+    }
+    follow(arguments[0], arguments[2], number, momentum, 1);
+    follow(arguments[1], arguments[3], number, momentum, factor);
+    Py_RETURN_TRUE;
+}
+
 #define METHOD(name, text) {#name, (PyCFunction)(void (*)(void))rows_##name, METH_FASTCALL, text}
 
 PyMethodDef channel_methods[] = {
     METHOD(channel_norm, "channel_norm(input, weight, bias, mean, variance, shape, eps)"),
     METHOD(channel_norm_gradients,
            "channel_norm_gradients(grad, input, weight, mean, inverse, shape, fixed, needs)"),
+    METHOD(follow, "follow(running_mean, running_var, mean, variance, momentum, factor)"),
     {NULL, NULL, 0, NULL},
 };

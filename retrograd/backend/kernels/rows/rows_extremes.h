@@ -14,10 +14,32 @@
 #define CHOSEN(x, y, beyond, quick) NAMED(choose)(((x) beyond (y)) | ((x) != (x)), x, y)
 #endif
 
+typedef REAL NAMED(Part) __attribute__((vector_size(16)));
+typedef BITS NAMED(PartBits) __attribute__((vector_size(16)));
+
 #define EXTREMES(name, beyond, quick)                                                                               \
     INLINE V NAMED(name##_of_two)(V x, V y)                                                                         \
     {                                                                                                               \
         return CHOSEN(x, y, beyond, quick);                                                                         \
+    }                                                                                                               \
+                                                                                                                    \
+    /* Without branches: nobody could foresee them. */                                                              \
+    INLINE REAL NAMED(name##_of_lanes)(V values)                                                                    \
+    {                                                                                                               \
+        NAMED(Part) parts[VECTOR_BYTES / 16];                                                                       \
+        memcpy(parts, &values, sizeof parts);                                                                       \
+        for (ptrdiff_t half = VECTOR_BYTES / 32; half > 0; half /= 2) {                                             \
+            for (ptrdiff_t part = 0; part < half; part++) {                                                         \
+                const NAMED(Part) one = parts[part], other = parts[part + half];                                    \
+                const NAMED(PartBits) chosen = (one beyond other) | (one != one);                                   \
+                parts[part] = (NAMED(Part))((chosen & (NAMED(PartBits))one) | (~chosen & (NAMED(PartBits))other));  \
+            }                                                                                                       \
+        }                                                                                                           \
+        REAL best = parts[0][0];                                                                                    \
+        for (ptrdiff_t lane = 1; lane < 16 / (ptrdiff_t)sizeof(REAL); lane++) {                                     \
+            best = (best beyond parts[0][lane]) | (best != best) ? best : parts[0][lane];                           \
+        }                                                                                                           \
+        return best;                                                                                                \
     }                                                                                                               \
                                                                                                                     \
     static void NAMED(name##_rows)(const void *input, void *result, ptrdiff_t rows, ptrdiff_t length)               \
@@ -35,15 +57,8 @@
             }                                                                                                       \
             FOR_VECTORS(start, length, best[0] = NAMED(name##_of_two)(NAMED(load)(x + at), best[0]),                \
                         best[1] = NAMED(name##_of_two)(NAMED(load_some)(x + at, rest, x[0]), best[1]));             \
-            REAL lanes[LANES];                                                                                      \
-            NAMED(store)(lanes, NAMED(name##_of_two)(NAMED(name##_of_two)(best[0], best[1]),                        \
-                                                     NAMED(name##_of_two)(best[2], best[3])));                      \
-            for (ptrdiff_t lane = 1; lane < LANES; lane++) {                                                        \
-                if (lanes[lane] beyond lanes[0] || lanes[lane] != lanes[lane]) {                                    \
-                    lanes[0] = lanes[lane];                                                                         \
-                }                                                                                                   \
-            }                                                                                                       \
-            out[row] = lanes[0];                                                                                    \
+            out[row] = NAMED(name##_of_lanes)(NAMED(name##_of_two)(NAMED(name##_of_two)(best[0], best[1]),          \
+                                                                   NAMED(name##_of_two)(best[2], best[3])));        \
         }                                                                                                           \
     }                                                                                                               \
                                                                                                                     \

@@ -11,14 +11,14 @@ read_layout(Planes *work, PyObject *input, PyObject *grouped, PyObject *scaled)
         return 0;
     }
     *work = (Planes){.samples = planes[0], .channels = planes[1], .length = planes[2], .groups = 1};
-    if (work->length < 4 || planes[0] != PyArray_DIM(ARRAY(input), 0) || planes[1] != PyArray_DIM(ARRAY(input), 1)
+    if (planes[0] != PyArray_DIM(ARRAY(input), 0) || planes[1] != PyArray_DIM(ARRAY(input), 1)
         || PyArray_SIZE(ARRAY(input)) / planes[0] / planes[1] != planes[2]) {
         return 0;
     }
     if (groups[0] == planes[0] && groups[1] == planes[1] && groups[2] == planes[2]) {
         work->by_channel = 1;
         work->statistics = planes[1];
-        return 1;
+        return work->length >= 4; /* shorter ones are columns: `channel_norm` of `_rows`, or NumPy */
     }
     work->groups = groups[1] / planes[0];
     work->statistics = groups[1];

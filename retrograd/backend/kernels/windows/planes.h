@@ -1,19 +1,5 @@
-/* batch_norm and group_norm for one type: see Planes in windows.h. Three passes forward, two backward. */
-
-/* Runs what it is given for every plane, with its number, its `channel` and the number `at` of its statistics. */
-#define FOR_PLANES(...)                                                                     \
-    do {                                                                                    \
-        const ptrdiff_t together = work->channels / work->groups;                           \
-        for (ptrdiff_t sample = 0; sample < work->samples; sample++) {                      \
-            for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {        \
-                const ptrdiff_t plane = sample * work->channels + channel;                  \
-                const ptrdiff_t at = work->by_channel ? channel                             \
-                                     : together == 1  ? plane                               \
-                                                      : sample * work->groups + channel / together; \
-                __VA_ARGS__;                                                                \
-            }                                                                               \
-        }                                                                                   \
-    } while (0)
+/* batch_norm and group_norm for one type: see Planes in windows.h. Three passes forward, two backward: over all channels
+ * of a call where statistics are by channel, else over one group of one sample after the other, which the cache holds. */
 
 /* Runs `whole` at every place `at` of a whole vector of a plane, and `some` where `rest` elements are left. */
 #define FOR_VECTORS(whole, some)                           \
@@ -61,67 +47,99 @@ NAMED(sum_of_plane)(const REAL *x, ptrdiff_t length, const int squared, REAL cen
     return total;
 }
 
-/* How many statistics the channels of this call have, and which the one numbered `index` is. */
-INLINE ptrdiff_t
-NAMED(own_statistics)(const Planes *work)
-{
-    return work->by_channel ? work->stop - work->first
-                            : work->samples * (work->stop - work->first) / (work->channels / work->groups);
-}
-
-INLINE ptrdiff_t
-NAMED(own_statistic)(const Planes *work, ptrdiff_t index)
-{
-    const ptrdiff_t together = work->channels / work->groups, each = (work->stop - work->first) / together;
-    return work->by_channel ? work->first + index
-                            : index / each * work->groups + work->first / together + index % each;
-}
-
-/* Sums over all elements that share statistics; with `mean` of the squared distances from it. */
+/* Sums over all elements of a channel; with `mean` of the squared distances from it. */
 static void
-NAMED(sum_statistics)(const Planes *work, const REAL *mean, double *totals)
+NAMED(sum_channels)(const Planes *work, const REAL *mean, double *totals)
 {
     const REAL *input = work->input;
-    const ptrdiff_t run = work->by_channel ? work->length : work->channels / work->groups * work->length;
-    const ptrdiff_t runs = work->by_channel ? work->samples : 1, count = NAMED(own_statistics)(work);
-    for (ptrdiff_t next = 0; next < runs; next++) {
-        for (ptrdiff_t index = 0; index < count; index++) {
-            const ptrdiff_t at = NAMED(own_statistic)(work, index);
-            const REAL *x = input + (next * work->statistics + at) * run;
-            totals[at] = (next > 0 ? totals[at] : 0)
-                         + (mean == NULL ? NAMED(sum_of_plane)(x, run, 0, 0) : NAMED(sum_of_plane)(x, run, 1, mean[at]));
+    for (ptrdiff_t sample = 0; sample < work->samples; sample++) {
+        for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+            const REAL *x = input + (sample * work->channels + channel) * work->length;
+            totals[channel] = (sample > 0 ? totals[channel] : 0)
+                              + (mean == NULL ? NAMED(sum_of_plane)(x, work->length, 0, 0)
+                                              : NAMED(sum_of_plane)(x, work->length, 1, mean[channel]));
         }
+    }
+}
+
+/* How many elements share statistics. */
+INLINE double
+NAMED(count_of)(const Planes *work)
+{
+    return (double)(work->samples * work->channels) * (double)work->length / (double)work->statistics;
+}
+
+INLINE void
+NAMED(put_deviation)(const Planes *work, ptrdiff_t at, double variance)
+{
+    ((REAL *)work->variance)[at] = (REAL)variance;
+    ((REAL *)work->inverse)[at] = (REAL)(1 / sqrt(variance + work->epsilon));
+}
+
+/* (input - mean) * inverse * weight + bias, of some channels of a sample, whose statistics are numbered from `at` on,
+ * or are all those at `at`. */
+static void
+NAMED(apply_to_planes)(const Planes *work, ptrdiff_t sample, ptrdiff_t first, ptrdiff_t stop, ptrdiff_t at)
+{
+    const ptrdiff_t length = work->length, step = work->by_channel;
+    const REAL *mean = (const REAL *)work->mean + at, *inverse = (const REAL *)work->inverse + at;
+    const REAL *weight = work->weight, *bias = work->bias;
+    const REAL *restrict x = (const REAL *)work->input + (sample * work->channels + first) * length;
+    REAL *restrict out = (REAL *)work->result + (sample * work->channels + first) * length;
+    if (length == 1 && step == 0) {
+        const REAL centre = mean[0], scale = inverse[0];
+        for (ptrdiff_t place = 0; place < stop - first; place++) {
+            const REAL standard = (x[place] - centre) * (weight == NULL ? scale : scale * weight[first + place]);
+            out[place] = bias == NULL ? standard : standard + bias[first + place];
+        }
+        return;
+    }
+    for (ptrdiff_t channel = first; channel < stop; channel++, mean += step, inverse += step, x += length, out += length) {
+        const REAL centre = *mean, scale = weight == NULL ? *inverse : *inverse * weight[channel];
+        const REAL start = bias == NULL ? 0 : bias[channel];
+        for (ptrdiff_t place = 0; place < length; place++) {
+            out[place] = (x[place] - centre) * scale + start;
+        }
+    }
+}
+
+static void
+NAMED(normalize_channels)(const Planes *work)
+{
+    double *totals = work->scratch;
+    const double count = NAMED(count_of)(work);
+    NAMED(sum_channels)(work, NULL, totals);
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+        ((REAL *)work->mean)[channel] = (REAL)(totals[channel] / count);
+    }
+    NAMED(sum_channels)(work, work->mean, totals);
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+        NAMED(put_deviation)(work, channel, totals[channel] / count);
+    }
+    for (ptrdiff_t sample = 0; sample < work->samples; sample++) {
+        NAMED(apply_to_planes)(work, sample, work->first, work->stop, work->first);
     }
 }
 
 static void
 NAMED(planes_norm)(const Planes *work)
 {
-    const ptrdiff_t length = work->length;
-    const REAL *input = work->input, *weight = work->weight, *bias = work->bias;
-    REAL *result = work->result, *mean = work->mean, *inverse = work->inverse, *variance = work->variance;
-    double *totals = work->scratch;
-    const double count = (double)(work->samples * work->channels) * (double)length / (double)work->statistics;
-    NAMED(sum_statistics)(work, NULL, totals);
-    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
-        const ptrdiff_t at = NAMED(own_statistic)(work, index);
-        mean[at] = (REAL)(totals[at] / count);
+    if (work->by_channel) {
+        NAMED(normalize_channels)(work);
+        return;
     }
-    NAMED(sum_statistics)(work, mean, totals);
-    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
-        const ptrdiff_t at = NAMED(own_statistic)(work, index);
-        variance[at] = (REAL)(totals[at] / count);
-        inverse[at] = (REAL)(1 / sqrt(totals[at] / count + work->epsilon));
-    }
-    FOR_PLANES({
-        const REAL centre = mean[at], scale = weight == NULL ? inverse[at] : inverse[at] * weight[channel];
-        const REAL start = bias == NULL ? 0 : bias[channel];
-        const REAL *restrict x = input + plane * length;
-        REAL *restrict out = result + plane * length;
-        for (ptrdiff_t place = 0; place < length; place++) {
-            out[place] = (x[place] - centre) * scale + start;
+    const ptrdiff_t together = work->channels / work->groups, run = together * work->length;
+    const double count = NAMED(count_of)(work);
+    for (ptrdiff_t sample = 0; sample < work->samples; sample++) {
+        for (ptrdiff_t first = work->first; first < work->stop; first += together) {
+            const ptrdiff_t at = sample * work->groups + first / together;
+            const REAL *x = (const REAL *)work->input + at * run;
+            const REAL mean = (REAL)(NAMED(sum_of_plane)(x, run, 0, 0) / count);
+            ((REAL *)work->mean)[at] = mean;
+            NAMED(put_deviation)(work, at, NAMED(sum_of_plane)(x, run, 1, mean) / count);
+            NAMED(apply_to_planes)(work, sample, first, first + together, at);
         }
-    });
+    }
 }
 
 /* The sums of the gradient, and of it times the standardised input, of one plane. */
@@ -155,54 +173,92 @@ NAMED(sum_gradients)(const Planes *work, ptrdiff_t plane, ptrdiff_t statistic, d
     *standard *= (double)((const REAL *)work->inverse)[statistic];
 }
 
+/* Where sums of gradients go: as in `scratch`, shares by statistic and sums by channel. */
+typedef struct {
+    double *plain, *standard, *for_bias, *for_weight;
+} NAMED(Sums);
+
+/* Adds up gradients of some channels of a sample; `at` as for `apply_to_planes`. */
 static void
-NAMED(planes_norm_gradients)(const Planes *work)
+NAMED(add_gradients)(const Planes *work, const NAMED(Sums) *sums, ptrdiff_t sample, ptrdiff_t first, ptrdiff_t stop,
+                     ptrdiff_t at, double count)
 {
-    const ptrdiff_t length = work->length;
-    const REAL *weight = work->weight, *mean = work->mean, *inverse = work->inverse;
-    REAL *of_weight = work->of_weight, *of_bias = work->of_bias;
-    double *plain = work->scratch, *standard = plain + work->statistics;
-    double *for_bias = standard + work->statistics, *for_weight = for_bias + work->channels;
-    const double count = (double)(work->samples * work->channels) * (double)length / (double)work->statistics;
-    for (ptrdiff_t index = 0; index < NAMED(own_statistics)(work); index++) {
-        const ptrdiff_t at = NAMED(own_statistic)(work, index);
-        plain[at] = standard[at] = 0;
-    }
-    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
-        for_bias[channel] = for_weight[channel] = 0;
-    }
-    FOR_PLANES({
+    const REAL *weight = work->weight;
+    for (ptrdiff_t channel = first; channel < stop; channel++, at += work->by_channel) {
         const double scale = weight == NULL ? 1 : (double)weight[channel];
         double sum, product;
-        NAMED(sum_gradients)(work, plane, at, &sum, &product);
-        plain[at] += sum * scale / count;
-        standard[at] += product * scale / count;
-        for_bias[channel] += sum;
-        for_weight[channel] += product;
-    });
-    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
-        if (of_weight != NULL) {
-            of_weight[channel] = (REAL)for_weight[channel];
-        }
-        if (of_bias != NULL) {
-            of_bias[channel] = (REAL)for_bias[channel];
-        }
+        NAMED(sum_gradients)(work, sample * work->channels + channel, at, &sum, &product);
+        sums->plain[at] += sum * scale / count;
+        sums->standard[at] += product * scale / count;
+        sums->for_bias[channel] += sum;
+        sums->for_weight[channel] += product;
     }
-    if (work->result == NULL) {
-        return;
-    }
-    FOR_PLANES({
-        const REAL *restrict x = (const REAL *)work->input + plane * length;
-        const REAL *restrict g = (const REAL *)work->gradient + plane * length;
-        REAL *restrict out = (REAL *)work->result + plane * length;
+}
+
+/* The gradient of the input from its sums. */
+static void
+NAMED(slopes_of_planes)(const Planes *work, const NAMED(Sums) *sums, ptrdiff_t sample, ptrdiff_t first, ptrdiff_t stop,
+                        ptrdiff_t at)
+{
+    const ptrdiff_t length = work->length, start = (sample * work->channels + first) * length;
+    const REAL *weight = work->weight, *mean = work->mean, *inverse = work->inverse;
+    const REAL *restrict x = (const REAL *)work->input + start, *restrict g = (const REAL *)work->gradient + start;
+    REAL *restrict out = (REAL *)work->result + start;
+    for (ptrdiff_t channel = first; channel < stop; channel++, at += work->by_channel, x += length, g += length, out += length) {
         const REAL scale = weight == NULL ? inverse[at] : inverse[at] * weight[channel];
-        const REAL level = (REAL)plain[at] * inverse[at], centre = mean[at];
-        const REAL slope = (REAL)standard[at] * inverse[at] * inverse[at];
+        const REAL level = (REAL)sums->plain[at] * inverse[at], centre = mean[at];
+        const REAL slope = (REAL)sums->standard[at] * inverse[at] * inverse[at];
         for (ptrdiff_t place = 0; place < length; place++) {
             out[place] = g[place] * scale - level - (x[place] - centre) * slope;
         }
-    });
+    }
+}
+
+/* Both, for all samples: sums of channels are those of all samples, of groups those of one. */
+static void
+NAMED(walk_gradients)(const Planes *work, const NAMED(Sums) *sums)
+{
+    const double count = NAMED(count_of)(work);
+    const ptrdiff_t together = work->by_channel ? work->stop - work->first : work->channels / work->groups;
+    for (ptrdiff_t sample = 0; sample < work->samples; sample++) {
+        for (ptrdiff_t first = work->first; first < work->stop; first += together) {
+            const ptrdiff_t at = work->by_channel ? first : sample * work->groups + first / together;
+            NAMED(add_gradients)(work, sums, sample, first, first + together, at, count);
+            if (!work->by_channel && work->result != NULL) {
+                NAMED(slopes_of_planes)(work, sums, sample, first, first + together, at);
+            }
+        }
+    }
+    for (ptrdiff_t sample = 0; work->by_channel && work->result != NULL && sample < work->samples; sample++) {
+        NAMED(slopes_of_planes)(work, sums, sample, work->first, work->stop, work->first);
+    }
+}
+
+static void
+NAMED(planes_norm_gradients)(const Planes *work)
+{
+    REAL *of_weight = work->of_weight, *of_bias = work->of_bias;
+    double *plain = work->scratch, *by_channel = plain + 2 * work->statistics;
+    const NAMED(Sums) sums = {plain, plain + work->statistics, by_channel, by_channel + work->channels};
+    const ptrdiff_t rows = work->by_channel ? 1 : work->samples, each = work->statistics / rows;
+    const ptrdiff_t together = work->channels / each;
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        for (ptrdiff_t at = work->first / together; at < work->stop / together; at++) {
+            sums.plain[row * each + at] = sums.standard[row * each + at] = 0;
+        }
+    }
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+        sums.for_bias[channel] = sums.for_weight[channel] = 0;
+    }
+    NAMED(walk_gradients)(work, &sums);
+    for (ptrdiff_t channel = work->first; channel < work->stop; channel++) {
+        if (of_weight != NULL) {
+            of_weight[channel] = (REAL)sums.for_weight[channel];
+        }
+        if (of_bias != NULL) {
+            of_bias[channel] = (REAL)sums.for_bias[channel];
+        }
+    }
 }
 
 #undef FOR_VECTORS
-#undef FOR_PLANES
