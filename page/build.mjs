@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2] ?? join(here, "../retrograd/graph/asset/page.html");
@@ -41,10 +41,27 @@ async function bundle(entry) {
 async function css() {
   const result = await build({
     entryPoints: [join(here, "src/page.css")],
+    bundle: true,
     minify: true,
     write: false,
   });
   return result.outputFiles[0].text;
+}
+
+// The same style for a report in somebody else's page, a notebook: it holds inside one element only.
+async function reportStyle() {
+  const inside = ".retrograd-report";
+  const [, light, dark] = read("src/tokens.css").match(
+    /:root \{([^}]*)\}\s*:root\.dark \{([^}]*)\}/,
+  );
+  const sheet = `
+    ${inside} { ${light} background: var(--panel); padding: 14px 18px; border-radius: 8px }
+    @media (prefers-color-scheme: dark) { ${inside} { ${dark} } }
+    [data-jp-theme-light="true"] ${inside} { ${light} }
+    [data-jp-theme-light="false"] ${inside} { ${dark} }
+    ${inside} { * { box-sizing: border-box } ${read("src/common.css")} ${read("src/report.css")} }`;
+  const options = { loader: "css", minify: true, target: ["chrome100", "firefox100", "safari15"] };
+  return (await transform(sheet, options)).code.trim();
 }
 
 const script = await bundle("src/main.ts");
@@ -56,4 +73,6 @@ const page = read("src/page.html")
   .replace("/*JS*/", () => script.replaceAll("</script", "<\\/script"));
 mkdirSync(dirname(target), { recursive: true });
 writeFileSync(target, page);
+const style = `<!-- source: ${sourceHash()} --><style>${await reportStyle()}</style>\n`;
+writeFileSync(join(dirname(target), "report.html"), style);
 console.log(`${target}: ${page.length} characters`);

@@ -8,10 +8,13 @@ import { KEYS, useKeyboard } from "./keyboard";
 import { Pane, type Host } from "./pane";
 import { Panel } from "./panel";
 import { unpack, type Packed } from "./recording";
+import { Report, type Pin } from "./report";
 import { Search } from "./search";
 import { subjects } from "./subject";
-import { isDark, readColours, setDark, type Colours } from "./theme";
+import { followSystem, isDark, readColours, setDark, type Colours } from "./theme";
 import { Timeline } from "./timeline";
+
+const NARROW = "(max-width: 45em)"; // as in page.css
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -29,22 +32,27 @@ export class App implements Host {
   private refreshing = false;
   private written = 0;
 
-  constructor(recordings: Packed[]) {
+  readonly report: Report | null = null;
+  private placing = false; // a place of the report is being shown: the panel stays as it is
+
+  constructor(recordings: Packed[], report: HTMLElement | null) {
     this.graphs = recordings.map((packed) => new Graph(unpack(packed)));
-    this.panel = new Panel(this, element("panel"));
+    if (report) {
+      this.report = new Report(this, report);
+      document.body.classList.add("with-report");
+      element("panes").before(element("panel"));
+    }
+    this.panel = new Panel(this, element("panel"), report);
     this.search = new Search(this, element<HTMLInputElement>("find"), element("hits"));
     this.tabs();
     this.tools();
     useKeyboard(this);
     usePrint(() => this.panes, element("paper"));
     addEventListener("hashchange", () => void this.restore());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
-      this.setTheme(event.matches),
-    );
   }
 
   async start() {
-    this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
+    followSystem((dark) => this.setTheme(dark));
     if (!(await this.restore())) await this.arrange([{ recording: 0, subject: "all" }]);
   }
 
@@ -54,7 +62,8 @@ export class App implements Host {
     if (this.arranging) return;
     if (what === "time") this.link(pane);
     this.timelineOf(pane).update();
-    if (pane === this.active || this.panes.length === 2) this.refresh(what === "time");
+    if (what === "selection" && pane.selected && this.report && !this.placing) this.showDetails();
+    else if (pane === this.active || this.panes.length === 2) this.refresh(what === "time");
     this.remember();
   }
 
@@ -95,6 +104,36 @@ export class App implements Host {
     this.linking = false;
   }
 
+  // ---- the report
+
+  get pins(): Pin[] {
+    return this.report?.pins ?? [];
+  }
+
+  /** The nodes that a place of the report is about, at its moment. */
+  async showPlace(nodes: number[], time: number) {
+    if (this.panes.length > 1 || this.active.subject.key !== "all")
+      await this.arrange([{ recording: 0, subject: "all" }]);
+    if (matchMedia(NARROW).matches) {
+      this.panel.show("details"); // the report has hidden the picture
+      await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+    }
+    this.placing = true;
+    this.active.marked = this.report!.flags();
+    await this.active.showNodes(nodes, time);
+    this.placing = false;
+    this.timelineOf(this.active).draw();
+  }
+
+  showInReport(place: string) {
+    this.panel.show("report");
+    this.report?.find(place);
+  }
+
+  showReport() {
+    if (this.report) this.panel.show("report");
+  }
+
   // ---- one picture or two
 
   async arrange(choices: Choice[]) {
@@ -124,12 +163,14 @@ export class App implements Host {
     const [a, b] = this.panes;
     const found = b ? difference(a, b) : null;
     this.panes.forEach((pane, i) => {
-      pane.marked = found?.only[i] ?? null;
+      pane.marked = found
+        ? new Map([...found.only[i]].map((id) => [id, "+"]))
+        : (this.report?.flags() ?? null);
       pane.element.classList.toggle("active", pane === this.active && this.panes.length > 1);
       pane.redraw();
       this.timelineOf(pane).update();
     });
-    document.title = `${this.active.graph.recording.title}: life of its graph`;
+    if (!this.report) document.title = `${this.active.graph.recording.title}: life of its graph`;
     this.markTab();
     this.panel.update();
     this.remember();
@@ -195,6 +236,7 @@ export class App implements Host {
       const index = (event.target as HTMLElement).closest<HTMLElement>("button")?.dataset.index;
       if (index) void this.arrange([{ recording: Number(index), subject: "all" }]);
     });
+    if (this.report) element("tool").textContent = "doctor";
     element("title").textContent = this.graphs.length < 2 ? this.graphs[0].recording.title : "";
   }
 
@@ -258,6 +300,7 @@ export class App implements Host {
   clear() {
     this.active.setFilter(null);
     this.active.select(null);
+    this.showReport();
   }
 
   announce(words: string) {
@@ -282,9 +325,9 @@ export class App implements Host {
     const views = readAddress(location.hash).filter((view) => view.recording < this.graphs.length);
     if (!views.length) return false;
     await this.arrange(views);
-    this.linking = true;
+    this.linking = this.placing = true;
     for (const [i, view] of views.entries()) await this.apply(this.panes[i], view);
-    this.linking = false;
+    this.linking = this.placing = false;
     return true;
   }
 

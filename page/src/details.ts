@@ -163,7 +163,7 @@ function otherUnknowns(node: GraphNode): string {
   );
 }
 
-export function nodeDetails(pane: Pane, node: GraphNode): string {
+export function nodeDetails(pane: Pane, node: GraphNode, mentions = ""): string {
   const { time } = pane;
   const state = stateAt(node, time);
   const failed = failureAt(pane, node);
@@ -184,6 +184,7 @@ export function nodeDetails(pane: Pane, node: GraphNode): string {
     source(pane.graph, spotsOf(pane, node)) ||
       `<p class="soft">unknown: ${escape(node.unknown.get("places") ?? "its line was not recorded")}</p>`,
     called ? `<div class="soft">called from ${called}</div>` : "",
+    mentions,
     section(
       "Result",
       facts([

@@ -81,6 +81,7 @@ export const KEYS: [keys: string, does: string][] = [
   ["e", "show the failing path"],
   ["c", "two pictures side by side, or one"],
   ["o", "the outline, a list of the same"],
+  ["r, 1 … 9", "the report, and the places of its finding, where there is one"],
   ["0", "see all of it"],
   ["+ −", "closer, farther"],
   ["Shift F, Shift O", "fold all, open all"],
@@ -109,6 +110,7 @@ export function useKeyboard(app: App) {
     e: () => void app.active.showFailure(),
     c: () => void app.toggleCompare(),
     o: () => app.toggleOutline(),
+    r: () => app.showReport(),
     s: () => app.saveSvg(),
     t: () => app.toggleTheme(),
     F: () => void app.active.foldAll(),
@@ -127,6 +129,7 @@ export function useKeyboard(app: App) {
       walk(app, app.active, event.key as Direction);
     } else if (event.key === "Enter" && target.classList.contains("pane"))
       void enter(app, app.active);
+    else if (/^[1-9]$/.test(event.key)) void app.report?.goToNumber(event.key);
     else if (actions[event.key] && !(event.key === " " && target.tagName === "BUTTON")) {
       event.preventDefault();
       actions[event.key]();

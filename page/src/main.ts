@@ -2,6 +2,7 @@ import { App } from "./app";
 import { svgOf } from "./export";
 import { escape } from "./format";
 import { readPage } from "./recording";
+import { followSystem, isDark, setDark } from "./theme";
 import { work } from "./worker";
 
 declare global {
@@ -11,9 +12,21 @@ declare global {
   }
 }
 
+/** A report without a picture: only light and dark are left to choose. */
+function alone() {
+  document.body.classList.add("alone");
+  document.getElementById("tool")!.textContent = "doctor";
+  followSystem((dark) => setDark(dark));
+  document.getElementById("theme")!.addEventListener("click", () => setDark(!isDark()));
+}
+
 async function main() {
   try {
-    const app = new App(await readPage());
+    const article = document.getElementById("report")!;
+    const report = article.hidden ? null : article;
+    const recordings = await readPage();
+    if (report && !recordings.length) return alone();
+    const app = new App(recordings, report);
     await app.start();
     window.retrograd = { app, svg: () => svgOf(app.active, app.colours) };
   } catch (error) {

@@ -24,8 +24,10 @@ export interface Look {
   hover: string | null;
   /** Nodes that are shown; the others step back. */
   shown: ((node: GraphNode) => boolean) | null;
-  /** Nodes that the other pane does not have. */
-  marked: Set<number> | null;
+  /** Flags on nodes: "+" on what the other pane does not have, or the numbers of a report's places. */
+  marked: Map<number, string> | null;
+  /** More nodes that belong to what is selected. */
+  beside: Set<number> | null;
   failed: Failed | null;
 }
 
@@ -226,8 +228,9 @@ class Painter {
       if (item.leaf) this.leaf(item);
       else this.node(item);
     }
-    if (this.look.marked && !item.open) this.difference(item);
-    if (chosen) this.ring(item, item.id === selected);
+    if (chosen) this.ring(item, item.id === selected ? 2.2 : 1.5, item.id === selected);
+    else if (item.node >= 0 && this.look.beside?.has(item.node)) this.ring(item, 1.2, true);
+    if (this.look.marked && !item.open) this.flag(item);
   }
 
   private leaf(item: Item) {
@@ -418,23 +421,27 @@ class Painter {
     }
   }
 
-  /** A flag on what the other pane does not have. */
-  private difference(item: Item) {
+  private flag(item: Item) {
     const { marked, colours, scale } = this.look;
-    const count = item.ids.filter((id) => marked!.has(id)).length;
-    if (!count) return;
-    const text = item.node >= 0 ? "+" : `+${count}`;
+    const found = item.leaf ? [] : item.ids.flatMap((id) => marked!.get(id) ?? []);
+    if (!found.length) return;
+    const distinct = [...new Set(found.flatMap((text) => text.split(" ")))].sort().join(" ");
+    const text = item.node < 0 && distinct === "+" ? `+${found.length}` : distinct;
+    // beside the words that stand on the node at which a call failed
+    const failed = item.node >= 0 && item.node === this.look.failed?.node;
+    const middle = failed ? item.y + item.height / 2 : item.y;
+    const right = item.x + item.width + (failed ? 14 : 4);
     const size = Math.min(30, Math.max(11, 8 / scale));
     const width = textWidth(text, size, 700) + size * 0.8;
     this.pen.rect(
-      item.x + item.width - width + 4,
-      item.y - size * 0.7,
+      right - width,
+      middle - size * 0.7,
       width,
       size * 1.4,
       size * 0.7,
       colours.accent,
     );
-    this.pen.text(text, item.x + item.width - width / 2 + 4, item.y + size * 0.05, {
+    this.pen.text(text, right - width / 2, middle + size * 0.05, {
       size,
       fill: colours.bg,
       weight: 700,
@@ -442,9 +449,9 @@ class Painter {
     });
   }
 
-  private ring(item: Item, selected: boolean) {
+  private ring(item: Item, least: number, selected: boolean) {
     const { colours, scale } = this.look;
-    const width = selected ? Math.max(2.2, 1.4 / scale) : Math.max(1.5, 1 / scale);
+    const width = Math.max(least, (0.65 * least) / scale);
     this.pen.rect(
       item.x - 3,
       item.y - 3,

@@ -10,6 +10,7 @@ import { CanvasPen } from "./pen";
 import { place } from "./placing";
 import { usePointer } from "./pointer";
 import type { Call, GraphNode, Place } from "./recording";
+import type { Pin } from "./report";
 import { Scene, type Item } from "./scene";
 import { LOOKS, stateAt, type State } from "./state";
 import { Extent, subjectOf, type Subject } from "./subject";
@@ -20,12 +21,15 @@ export interface Host {
   /** Something of a pane has changed: what the panel, the time line and the address show. */
   changed(pane: Pane, what: "time" | "selection" | "scene"): void;
   activate(pane: Pane): void;
+  /** What a report marks on the time line. */
+  readonly pins: Pin[];
 }
 
 const SMALL = 60; // a graph of so many nodes is shown open
 const BUDGET = 34; // boxes to start with otherwise
 const READABLE = 0.62; // the least scale to start with; all of a small graph may be smaller
 const READABLE_SMALL = 0.45;
+const MOST_SHOWN = 8; // nodes that are brought into sight together
 
 export function sharpen(
   canvas: HTMLCanvasElement,
@@ -58,8 +62,12 @@ export class Pane {
   /** Only nodes of one state, or of one line. */
   filter: State | null = null;
   line: Place | null = null;
-  marked: Set<number> | null = null;
+  marked: Map<number, string> | null = null;
+  /** Nodes that a place of a report is about, besides the selected one. */
+  beside: Set<number> | null = null;
   private turn = 0;
+  private laidOut = 0; // the width for which it is laid out
+  private opened: Promise<void> = Promise.resolve();
   private asked = false;
   private framing: (() => void) | null = null; // how the picture was put into its room
   private failed: { of: unknown; call: unknown; value: Failed | null } | null = null;
@@ -90,7 +98,9 @@ export class Pane {
   }
 
   private resized() {
-    if (this.scene && this.framing) this.framing();
+    // it was laid out while it had no room: behind the report on a narrow screen
+    if (this.scene && !this.laidOut && this.size[0]) void this.open();
+    else if (this.scene && this.framing) this.framing();
     this.redraw();
   }
 
@@ -105,13 +115,8 @@ export class Pane {
     this.subject = subjectOf(graph, subject);
     this.scene = new Scene(graph, this.subject);
     this.extent = new Extent(graph, this.subject);
-    [this.selected, this.hover, this.filter, this.line, this.marked] = [
-      null,
-      null,
-      null,
-      null,
-      null,
-    ];
+    [this.selected, this.hover, this.filter] = [null, null, null];
+    [this.line, this.marked, this.beside] = [null, null, null];
     const failing = graph.recording.calls.find((call) => call.failure);
     const { from, to } = this.subject;
     const quiet = !graph.recording.calls.length; // a look at a graph as it was: its end is what one sees
@@ -140,9 +145,9 @@ export class Pane {
     return to;
   }
 
-  async open() {
-    await this.relayout();
-    this.home();
+  open(): Promise<void> {
+    this.opened = this.relayout().then(() => this.home());
+    return this.opened;
   }
 
   private unfoldFirst(failed: number) {
@@ -157,6 +162,7 @@ export class Pane {
     const turn = ++this.turn;
     const { scene } = this;
     const [width, height] = this.size;
+    this.laidOut = width;
     this.element.classList.add("busy");
     const before = anchor ? scene.byId.get(anchor) : undefined;
     const output = await place(
@@ -229,12 +235,13 @@ export class Pane {
   }
 
   look(clip: Bounds, scale: number, colours: Colours): Look {
-    const { time, selected, hover, marked } = this;
+    const { time, selected, hover, marked, beside } = this;
     return {
       time,
       selected,
       hover,
       marked,
+      beside,
       clip,
       scale,
       colours,
@@ -270,8 +277,9 @@ export class Pane {
     this.redraw();
   }
 
-  select(id: string | null) {
+  select(id: string | null, beside: number[] = []) {
     this.selected = id;
+    this.beside = beside.length ? new Set(beside) : null;
     this.redraw();
     this.host.changed(this, "selection");
   }
@@ -397,6 +405,23 @@ export class Pane {
     this.scene.reveal(this.graph.recording.groups[group].parent);
     await this.relayout();
     this.arrive(`g${group}`);
+  }
+
+  /** Several nodes at a moment: opens what is around them and puts them into the middle. */
+  async showNodes(ids: number[], time: number) {
+    await this.opened;
+    const here = ids.filter((id) => this.scene.has(id));
+    if (!here.length) return;
+    this.setTime(time);
+    for (const id of here.slice(0, MOST_SHOWN)) this.scene.reveal(this.graph.node(id).group);
+    await this.relayout();
+    const boxes = [...new Set(here.slice(0, MOST_SHOWN).map((id) => this.scene.boxOf(id)))];
+    // as many of them as can be read, at least the first
+    for (let some = boxes.length; some > 0; some--) {
+      this.fit(boxes.slice(0, some), 1);
+      if (this.camera.k >= READABLE_SMALL) break;
+    }
+    this.select(boxes[0], here);
   }
 
   /** The failing backward's way, at its end. */

@@ -6,52 +6,66 @@ import { Outline } from "./outline";
 import type { Pane } from "./pane";
 import { story } from "./story";
 
+type Tab = "report" | "details" | "outline";
+
 export class Panel {
   private readonly body: HTMLElement;
   private readonly outline: Outline;
-  private tab: "details" | "outline" = "details";
+  private readonly names: Tab[];
+  private tab: Tab = "details";
 
   constructor(
     private app: App,
     element: HTMLElement,
+    report: HTMLElement | null,
   ) {
+    this.names = report ? ["report", "details", "outline"] : ["details", "outline"];
     element.innerHTML =
-      `<div class="tabs" role="tablist" aria-label="Panel"><button role="tab" id="tab-details" aria-controls="panel-details" aria-selected="true">Details</button>` +
-      `<button role="tab" id="tab-outline" aria-controls="panel-outline" aria-selected="false" tabindex="-1">Outline</button></div>` +
-      `<div id="panel-details" role="tabpanel" aria-labelledby="tab-details" tabindex="0"></div><div id="panel-outline" role="tabpanel" aria-labelledby="tab-outline" hidden></div>`;
+      `<div class="tabs" role="tablist" aria-label="Panel">${this.names.map(tabHtml).join("")}</div>` +
+      this.names.map(panelHtml).join("");
+    if (report) element.querySelector("#panel-report")!.append(report);
     this.body = element.querySelector<HTMLElement>("#panel-details")!;
     this.outline = new Outline(app, element.querySelector<HTMLElement>("#panel-outline")!);
     this.body.addEventListener("click", (event) => this.click(event.target as HTMLElement));
-    for (const name of ["details", "outline"] as const) {
+    this.names.forEach((name, i) => {
       const tab = element.querySelector<HTMLElement>(`#tab-${name}`)!;
       tab.addEventListener("click", () => this.show(name));
       tab.addEventListener("keydown", (event) => {
-        if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+        const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+        if (!step) return;
         event.stopPropagation();
-        const other = name === "details" ? "outline" : "details";
+        const other = this.names[(i + step + this.names.length) % this.names.length];
         this.show(other);
         document.getElementById(`tab-${other}`)!.focus();
       });
-    }
+    });
+    this.mark(this.names[0]);
   }
 
-  show(name: "details" | "outline") {
+  /** The one that is on top, without anything written anew. */
+  private mark(name: Tab) {
     this.tab = name;
-    for (const each of ["details", "outline"]) {
+    document.body.dataset.tab = name; // on a narrow screen the report has all of it
+    for (const each of this.names) {
       const tab = document.getElementById(`tab-${each}`)!;
       tab.setAttribute("aria-selected", String(each === name));
       tab.tabIndex = each === name ? 0 : -1;
       document.getElementById(`panel-${each}`)!.hidden = each !== name;
     }
+  }
+
+  show(name: Tab) {
+    this.mark(name);
     this.update();
   }
 
   toggle() {
-    this.show(this.tab === "details" ? "outline" : "details");
+    this.show(this.tab === "outline" ? "details" : "outline");
     if (this.tab === "outline") this.outline.focus();
   }
 
   update() {
+    if (this.tab === "report") return;
     if (this.tab === "outline") return this.outline.update();
     const pane = this.app.active;
     const item = pane.selected ? pane.scene.byId.get(pane.selected) : undefined;
@@ -61,7 +75,9 @@ export class Panel {
     if (item)
       this.body.innerHTML =
         this.back() +
-        (item.node >= 0 ? nodeDetails(pane, pane.graph.node(item.node)) : groupDetails(pane, item));
+        (item.node >= 0
+          ? nodeDetails(pane, pane.graph.node(item.node), this.app.report?.mentions(item.node))
+          : groupDetails(pane, item));
     else if (this.app.panes.length === 2)
       this.body.innerHTML = comparison(this.app.panes[0], this.app.panes[1]);
     else this.body.innerHTML = story(pane);
@@ -69,7 +85,8 @@ export class Panel {
   }
 
   private back(): string {
-    return `<button class="link back" data-back>‹ ${this.app.panes.length === 2 ? "side by side" : "all"}</button>`;
+    const all = this.app.panes.length === 2 ? "side by side" : this.app.report ? "report" : "all";
+    return `<button class="link back" data-back>‹ ${all}</button>`;
   }
 
   private click(target: HTMLElement) {
@@ -78,13 +95,19 @@ export class Panel {
     const side = button.closest<HTMLElement>("[data-pane]")?.dataset.pane;
     const pane: Pane = side ? this.app.panes[Number(side)] : this.app.active;
     this.app.activate(pane);
-    const { node, time, toggle, line } = button.dataset;
+    const { node, time, toggle, line, place } = button.dataset;
     if (node) void pane.goTo(Number(node));
     else if (time) pane.setTime(Number(time));
     else if (toggle) void pane.toggle(Number(toggle));
     else if (line) this.line(pane, line);
     else if ("failure" in button.dataset) void pane.showFailure();
-    else if ("back" in button.dataset) pane.select(null);
+    else if (place) this.app.showInReport(place);
+    else if ("back" in button.dataset) this.goBack(pane);
+  }
+
+  private goBack(pane: Pane) {
+    pane.select(null);
+    if (this.app.report && this.app.panes.length === 1) this.show("report");
   }
 
   private line(pane: Pane, key: string) {
@@ -94,3 +117,16 @@ export class Panel {
     this.update();
   }
 }
+
+/** On a narrow screen the picture is behind the tab of details, and that is what one looks for. */
+const WORDS: Record<Tab, string> = {
+  report: "Report",
+  details: `<span class="wide">Details</span><span class="narrow">Graph</span>`,
+  outline: "Outline",
+};
+
+const tabHtml = (name: Tab) =>
+  `<button role="tab" id="tab-${name}" aria-controls="panel-${name}">${WORDS[name]}</button>`;
+
+const panelHtml = (name: Tab) =>
+  `<div id="panel-${name}" role="tabpanel" aria-labelledby="tab-${name}"${name === "outline" ? "" : ` tabindex="0"`}></div>`;

@@ -16,6 +16,13 @@ export function setDark(dark: boolean): Colours {
   return readColours();
 }
 
+/** Light or dark as the system is, now and when it changes. */
+export function followSystem(set: (dark: boolean) => void) {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  query.addEventListener("change", (event) => set(event.matches));
+  set(query.matches);
+}
+
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(

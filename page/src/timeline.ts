@@ -190,6 +190,25 @@ class Chart {
       if (this.inside(event.time)) this.event(event);
   }
 
+  /** The numbers of a report's places; those of one moment stand beside each other. */
+  private pins() {
+    const { pen, colours } = this;
+    const pins = this.pane.host.pins.filter(({ time }) => this.inside(time));
+    let last = -Infinity;
+    for (const { time, text } of [...pins].sort((a, b) => a.time - b.time)) {
+      const at = this.x(time);
+      const x = Math.min(this.width - 8, Math.max(at, last + 17));
+      last = x;
+      pen.paths([[at, TOP + 8, at, this.base]], {
+        stroke: colours.accent,
+        width: 1.2,
+        dash: [1.5, 2.5],
+      });
+      pen.rect(x - 8, TOP - 2, 16, 16, 8, colours.accent);
+      pen.text(text, x, TOP + 6.5, { size: 10, fill: colours.bg, weight: 700, align: "center" });
+    }
+  }
+
   private event({ kind, time, label }: Mark) {
     const { pen, colours, base } = this;
     const x = this.x(time);
@@ -276,5 +295,6 @@ class Chart {
     const x = this.x(this.pane.time);
     pen.rect(x - 0.75, 0, 1.5, this.height, 0, colours.ink);
     pen.polygon([x - 5, 0, x + 5, 0, x + 5, 5, x, 10, x - 5, 5], colours.ink);
+    this.pins();
   }
 }

@@ -25,7 +25,7 @@ export async function launch() {
 }
 
 /** Opens a page from disk. Every error, console message and request goes into `trouble`. */
-export async function open(browser, name, { hash = "", before, ...options } = {}) {
+export async function open(browser, name, { hash = "", before, ready, ...options } = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     reducedMotion: "reduce",
@@ -45,7 +45,8 @@ export async function open(browser, name, { hash = "", before, ...options } = {}
   });
   if (before) await page.addInitScript(before);
   await page.goto(pathToFileURL(join(pages, `${name}.html`)).href + hash);
-  await page.waitForFunction("window.retrograd", null, { timeout: 30000 });
+  if (ready) await page.waitForSelector(ready);
+  else await page.waitForFunction("window.retrograd", null, { timeout: 30000 });
   return Object.assign(page, { trouble, done: () => context.close() });
 }
 

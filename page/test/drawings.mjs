@@ -5,7 +5,9 @@ import { launch, open, pages, settle } from "./browser.mjs";
 
 const folder = process.argv[2];
 const browser = await launch();
-for (const file of readdirSync(pages).filter((name) => name.endsWith(".html")).sort()) {
+for (const file of readdirSync(pages)
+  .filter((name) => name.endsWith(".html"))
+  .sort()) {
   const name = basename(file, ".html");
   const page = await open(browser, name, { colorScheme: "light" });
   await settle(page, 100);
@@ -20,8 +22,14 @@ for (const file of readdirSync(pages).filter((name) => name.endsWith(".html")).s
     }
     return found;
   });
-  if (page.trouble.length || !drawn.length) throw new Error(`${name}: ${page.trouble.join("; ") || "nothing is marked"}`);
-  drawn.forEach(({ label, svg }, i) => writeFileSync(join(folder, `${name}-${i + 1}.svg`), svg.replace(/<title>[^<]*/, `<title>${label}`)));
+  if (page.trouble.length || !drawn.length)
+    throw new Error(`${name}: ${page.trouble.join("; ") || "nothing is marked"}`);
+  drawn.forEach(({ label, svg }, i) =>
+    writeFileSync(
+      join(folder, `${name}-${i + 1}.svg`),
+      svg.replace(/<title>[^<]*/, `<title>${label}`),
+    ),
+  );
   await page.done();
 }
 await browser.close();

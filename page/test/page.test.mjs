@@ -306,7 +306,7 @@ test("two losses side by side: what they share and what only one has", async () 
     window.retrograd.app.panes.map((pane) => [
       pane.subject.title,
       pane.extent.operations.length,
-      [...pane.marked],
+      [...pane.marked.keys()],
     ]),
   );
   assert.deepEqual(subjects, [

@@ -26,4 +26,8 @@ await training.evaluate(async () => {
 });
 await settle(training, 200);
 await training.screenshot({ path: join(folder, "page-training.png") });
+const report = await open(browser, "report", { viewport: { width: 1280, height: 800 } });
+await report.click("#place-1-3 a.goto");
+await settle(report, 300);
+await report.screenshot({ path: join(folder, "page-report.png") });
 await browser.close();

@@ -14,13 +14,27 @@ after(() => browser?.close());
 async function found(word) {
   const page = await browser.newPage();
   const elsewhere = [];
-  page.on("request", (request) => request.url().startsWith("file:") || elsewhere.push(request.url()));
+  page.on(
+    "request",
+    (request) => request.url().startsWith("file:") || elsewhere.push(request.url()),
+  );
   await page.goto(pathToFileURL(join(site, "index.html")).href);
   await page.locator("[data-md-component=search-query]").click();
   await page.keyboard.type(word, { delay: 30 });
-  await page.waitForFunction(() => document.querySelector(".md-search-result__item a"), null, { timeout: 60000 });
-  const links = await page.locator(".md-search-result__item").evaluateAll((items) =>
-    items.map((item) => [...item.querySelectorAll("a")].map((link) => link.getAttribute("href").replace(/\?[^#]*/, ""))).flat());
+  await page.waitForFunction(() => document.querySelector(".md-search-result__item a"), null, {
+    timeout: 60000,
+  });
+  const links = await page
+    .locator(".md-search-result__item")
+    .evaluateAll((items) =>
+      items
+        .map((item) =>
+          [...item.querySelectorAll("a")].map((link) =>
+            link.getAttribute("href").replace(/\?[^#]*/, ""),
+          ),
+        )
+        .flat(),
+    );
   await page.close();
   assert.deepEqual(elsewhere, []);
   return links;
@@ -35,6 +49,9 @@ for (const [word, wanted] of [
 ]) {
   test(`the search finds ${word}`, async () => {
     const links = await found(word);
-    assert.ok(links.some((link) => link.endsWith(wanted)), `${wanted} is not among ${links.slice(0, 12).join(" ")}`);
+    assert.ok(
+      links.some((link) => link.endsWith(wanted)),
+      `${wanted} is not among ${links.slice(0, 12).join(" ")}`,
+    );
   });
 }

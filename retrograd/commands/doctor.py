@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from retrograd.diagnostics.layout import HelpFormatter
 
-from .program import add_program, problem_of, seconds
+from .program import add_program, problem_of_run, seconds
 
 EXAMPLE = """\
 examples:
@@ -41,7 +40,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="what the program runs on; by default PyTorch where it is installed",
     )
     parser.add_argument("--json", metavar="FILE", help="also write the report for programs")
-    parser.add_argument("--html", metavar="FILE", help="also write the report as a web page")
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="also write the report as a web page, with the graph of the run",
+    )
     parser.add_argument(
         "--verify",
         action=argparse.BooleanOptionalAction,
@@ -106,19 +109,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _problem(options: argparse.Namespace) -> str | None:
     """What is wrong with the command line; None if the program can be started."""
-    from retrograd.watching.program import has_torch
-
-    problem = problem_of(options)
-    if problem is not None:
-        return problem
-    if options.module is None and options.program[0] == "-":
-        return "a program from standard input has no lines to point at: save it to a file"
-    for name in ("json", "html"):
-        file = getattr(options, name)
-        if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):
-            return f"--{name}: there is no folder {os.path.dirname(file)!r}"
-    if options.engine == "torch" and not has_torch():
-        return "--engine torch: PyTorch is not installed for this Python"
-    if options.apply and options.verify is False:
+    files = {"--json": options.json, "--html": options.html}
+    problem = problem_of_run(options, "--engine", files)
+    if problem is None and options.apply and options.verify is False:
         return "--apply writes only what was tried: it does not go with --no-verify"
-    return None
+    return problem

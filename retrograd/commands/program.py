@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 
 
 def add_program(parser: argparse.ArgumentParser, script: str) -> None:
@@ -34,6 +35,29 @@ def problem_of(options: argparse.Namespace) -> str | None:
     if not os.path.exists(script):
         where = "" if os.path.isabs(script) else f" in {os.getcwd()}"
         return f"there is no file {script!r}{where}"
+    return None
+
+
+def problem_of_run(
+    options: argparse.Namespace, engine: str, files: Mapping[str, str | None]
+) -> str | None:
+    """What is wrong with a command that watches a program; None if it can be started.
+
+    engine   the option that chooses the library
+    files    option -> the file that it asks for
+    """
+    from retrograd.watching.program import has_torch
+
+    problem = problem_of(options)
+    if problem is not None:
+        return problem
+    if options.module is None and options.program[0] == "-":
+        return "a program from standard input has no lines to point at: save it to a file"
+    for name, file in files.items():
+        if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):
+            return f"{name}: there is no folder {os.path.dirname(file)!r}"
+    if getattr(options, engine.strip("-")) == "torch" and not has_torch():
+        return f"{engine} torch: PyTorch is not installed for this Python"
     return None
 
 

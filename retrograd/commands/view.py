@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from retrograd.diagnostics.layout import HelpFormatter
 
-from .program import add_program, problem_of, seconds
+from .program import add_program, problem_of_run, seconds
 
 EXAMPLE = """\
 examples:
@@ -84,7 +83,8 @@ def _number(text: str, least: int) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run the program, record it, and write the page."""
-    problem = _problem(options)
+    files = {"-o": options.page, "--json": options.json}
+    problem = problem_of_run(options, "--on", files)
     if problem is not None:
         options.parser.print_usage(sys.stderr)
         print(f"retrograd view: error: {problem}", file=sys.stderr)
@@ -105,20 +105,3 @@ def run(options: argparse.Namespace) -> int:
     if options.steps is not None:
         order.steps = options.steps
     return view_program(order)
-
-
-def _problem(options: argparse.Namespace) -> str | None:
-    """What is wrong with the command line; None if the program can be started."""
-    from retrograd.watching.program import has_torch
-
-    problem = problem_of(options)
-    if problem is not None:
-        return problem
-    if options.module is None and options.program[0] == "-":
-        return "a program from standard input has no lines to point at: save it to a file"
-    for name, file in (("-o", options.page), ("--json", options.json)):
-        if file is not None and not os.path.isdir(os.path.dirname(os.path.abspath(file))):
-            return f"{name}: there is no folder {os.path.dirname(file)!r}"
-    if options.on == "torch" and not has_torch():
-        return "--on torch: PyTorch is not installed for this Python"
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import FrameType, TracebackType
@@ -10,6 +11,8 @@ from retrograd.doctor import rules, session
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.doctor.session import Watched
+from retrograd.graph.program_record import ProgramRecord
+from retrograd.graph.schema import Recording
 from retrograd.watching import source
 from retrograd.watching.endings import strip_own_frames
 from retrograd.watching.engines import choose_engine
@@ -20,6 +23,7 @@ class Report:
 
     def __init__(self) -> None:
         self.result = Result(script=sys.argv[0] if sys.argv else "")
+        self.graph: Recording | str = "`watch(graph=True)` records it"
 
     @property
     def diagnoses(self) -> list[Diagnosis]:
@@ -38,10 +42,10 @@ class Report:
         return document(self.result)
 
     def to_html(self) -> str:
-        """The report as a web page."""
+        """The report as a web page, with the graph if it was recorded."""
         from retrograd.doctor.report.html import page
 
-        return page(self.result)
+        return page(self.result, self.graph)
 
     def text(self, *, width: int = 80, color: bool = False) -> str:
         """The report as text."""
@@ -62,6 +66,7 @@ class watch:
     """Watch the autograd calls of a block, and say what was wrong when it ends.
 
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
+    graph    record the life of the graph, too: `report.to_html()` shows it beside the findings
 
     An exception goes on its way; the report is there nevertheless. One block can be watched at a
     time, and the threads that it starts are watched too.
@@ -74,8 +79,9 @@ class watch:
     []
     """
 
-    def __init__(self, engine: str | None = None) -> None:
+    def __init__(self, engine: str | None = None, *, graph: bool = False) -> None:
         self._engine = choose_engine(engine)
+        self._graph = graph
         self._watched: Watched | None = None
         self._started = 0.0
         self.report = Report()
@@ -104,6 +110,8 @@ class watch:
             )
         self.report.result.engine = self._engine.name
         self._watched = session.make(self._engine)
+        if self._graph:
+            self._watched.record = ProgramRecord(os.path.basename(self.report.result.script))
         self._started = time.perf_counter()
         session.begin(self._watched, frame)
         return self.report
@@ -117,6 +125,8 @@ class watch:
             watched.error = strip_own_frames(error)
             result.error = f"{type(error).__name__}: {error}".splitlines()[0]
         session.end(watched)
+        if self._graph:
+            self.report.graph = watched.graph
         result.seconds = watched.seconds = time.perf_counter() - self._started
         source.forget()
         result.diagnoses = rules.diagnose(watched)

@@ -10,6 +10,7 @@ from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
 
 PROCESS = "retrograd.doctor.watched_process"  # what runs where a result is made
+NEIGHBOURS = 1  # lines around a place that a report may show
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 
 
@@ -42,7 +43,7 @@ class Result:
         return self.texts.get(f"{place.file}:{place.line}", "")
 
     def keep_texts(self, text_at: Callable[[str, int], str]) -> None:
-        """Keep the text of all lines that the diagnoses name."""
+        """Keep the text of all lines that the diagnoses name, and of their neighbours."""
         for diagnosis in self.diagnoses:
             places = [diagnosis.error_line, diagnosis.freed_at, *diagnosis.created_at]
             places += [fix.place for fix in diagnosis.fixes]
@@ -50,9 +51,10 @@ class Result:
                 places += [span.place, *span.stack]
             for place in places:
                 if place is not None:
-                    text = text_at(place.file, place.line)
-                    if text:
-                        self.texts[f"{place.file}:{place.line}"] = text
+                    for line in range(place.line - NEIGHBOURS, place.line + NEIGHBOURS + 1):
+                        text = text_at(place.file, line)
+                        if text:
+                            self.texts[f"{place.file}:{line}"] = text
 
     def to_data(self) -> dict[str, object]:
         """As JSON."""

@@ -18,12 +18,14 @@ from typing import Any, TextIO
 from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
 from retrograd.doctor.second_pass.runner import Runner
+from retrograd.graph.program_record import ProgramRecord
+from retrograd.graph.schema import Recording
 from retrograd.watching.effects import Effects, Told, listen, watch_saving
-from retrograd.watching.endings import reason_of_exit, status_of, strip_own_frames
+from retrograd.watching.endings import first_line, reason_of_exit, status_of, strip_own_frames
 from retrograd.watching.engines import Engine
 from retrograd.watching.lines import Tracer
 from retrograd.watching.monitoring import make_tracer
-from retrograd.watching.places import is_user_file
+from retrograd.watching.places import is_user_file_or_in
 from retrograd.watching.recorder import Recorder
 
 SecondPass = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -56,6 +58,8 @@ class Watched:
     second_pass: SecondPass | None = None  # runs the program again with heavy modes, if allowed
     unseen: list[str] = field(default_factory=list)  # what could not be looked at, and why
     whole_program: bool = False  # the command watches, not a block in the program
+    record: ProgramRecord | None = None  # of the graph's life, where a picture of it is asked for
+    graph: Recording | str = "it was not asked for"  # what it gave, or why there is none
     undo: list[Callable[[], None]] = field(default_factory=list)  # of what `begin` put in place
 
 
@@ -64,12 +68,7 @@ def make(engine: Engine, own: tuple[str, ...] = ()) -> Watched:
 
     Files below the folders `own` are the user's wherever they are installed.
     """
-    folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in own)
-
-    def is_user(file: str) -> bool:
-        return is_user_file(file) or bool(folders and os.path.realpath(file).startswith(folders))
-
-    tracer = make_tracer(engine.counter, is_user)
+    tracer = make_tracer(engine.counter, is_user_file_or_in(own))
     return Watched(engine, tracer, Recorder(engine, tracer))
 
 
@@ -86,11 +85,17 @@ def begin(watched: Watched, frame: FrameType | None = None) -> None:
     watched.undo.append(watch_saving(watched.engine.torch))
     _stop_in_forked_children()
     watched.tracer.start(frame)
+    if watched.record is not None:  # last: it takes lines from the log that now runs
+        try:
+            watched.record.begin(watched.engine, frame)
+        except Exception as error:
+            watched.record, watched.graph = None, f"the recorder failed: {first_line(error)}"
 
 
 def end(watched: Watched) -> None:
     """Watch no more; what was seen stays."""
     global _current
+    _end_record(watched)
     watched.tracer.stop()
     watched.recorder.enabled = False
     watched.recorder.remove()
@@ -101,6 +106,16 @@ def end(watched: Watched) -> None:
             watched.unseen.append(sentence)
     _note_caught(watched)
     _current = None
+
+
+def _end_record(watched: Watched) -> None:
+    """The graph's life as data; the record goes, so that nobody finds what it refers to."""
+    record, watched.record = watched.record, None
+    if record is not None:
+        try:
+            watched.graph = record.end(watched.error)
+        except Exception as error:
+            watched.graph = f"the recorder failed: {first_line(error)}"
 
 
 def _note_caught(watched: Watched) -> None:
@@ -129,6 +144,7 @@ def _stop_in_forked_children() -> None:
 
     def after_fork() -> None:
         if _current is not None:
+            _current.record = None
             end(_current)
 
     if not _forks_are_noticed and hasattr(os, "register_at_fork"):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from retrograd.doctor.result import PROCESS, Result, result_from
+from retrograd.graph.schema import Recording
 from retrograd.watching.files import as_json, write_atomically
 from retrograd.watching.processes import command_of, how_it_ended, wait
 
@@ -40,11 +42,11 @@ class Order:
 
 def examine(order: Order) -> int:
     """Run the program, report, and give the exit status of the command."""
-    result = watch(order)
+    result, graph = watch(order)
     if not result.started:
         return 2
     try_fixes(order, result)
-    report(order, result)
+    report(order, result, graph)
     if order.apply:
         apply_fix(order, result)
     return status_of(order, result)
@@ -64,10 +66,14 @@ def status_of(order: Order, result: Result) -> int:
 # ----------------------------------------------------------------------------- the program
 
 
-def watch(order: Order) -> Result:
-    """Run the program under the doctor in a process of its own."""
+def watch(order: Order) -> tuple[Result, Recording | str]:
+    """Run the program under the doctor in a process of its own.
+
+    Beside what was found, the life of the graph where the page shows it, or why it cannot.
+    """
     with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
         config, answer = Path(folder, "order.json"), Path(folder, "answer.json")
+        recorded = Path(folder, "recorded")
         asked = {
             "script": order.script,
             "module": order.module,
@@ -75,15 +81,28 @@ def watch(order: Order) -> Result:
             "engine": order.engine,
             "second_pass": order.second_pass,
             "answer": os.fspath(answer),
+            "recorded": None if order.html is None else os.fspath(recorded),
         }
         config.write_text(as_json(asked), encoding="utf-8")
         command = command_of(PROCESS, config)
         status, stopped = wait(command, order.max_seconds, Path(folder, "begun"))
         result = _read(answer, order, status)
+        graph = _read_graph(recorded)
     if stopped and result.status == 130:
         result.status, result.error = 0, ""
         result.unseen.append(f"what comes after the first {order.max_seconds:g} seconds")
-    return result
+    return result, graph
+
+
+def _read_graph(recorded: Path) -> Recording | str:
+    """What the process has recorded, or why there is nothing."""
+    try:
+        found: Recording | str = pickle.loads(recorded.read_bytes())
+    except FileNotFoundError:
+        return "the program ended before anything was recorded"
+    except Exception as error:  # a program that was killed while it wrote
+        return f"what was recorded cannot be read: {type(error).__name__}"
+    return found
 
 
 def _read(answer: Path, order: Order, status: int) -> Result:
@@ -138,7 +157,7 @@ def apply_fix(order: Order, result: Result) -> None:
 # ------------------------------------------------------------------------------- the report
 
 
-def report(order: Order, result: Result) -> None:
+def report(order: Order, result: Result, graph: Recording | str) -> None:
     """The report on standard error, and in files if they were asked for."""
     from retrograd.doctor.report import html, json_form, terminal
 
@@ -146,7 +165,7 @@ def report(order: Order, result: Result) -> None:
     if order.json is not None:
         _write(order.json, as_json(json_form.document(result)) + "\n")
     if order.html is not None:
-        _write(order.html, html.page(result))
+        _write(order.html, html.page(result, graph))
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ The process that started this one makes the report of it.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from retrograd.doctor import rules, session
 from retrograd.doctor.result import Result
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
+from retrograd.graph.program_record import ProgramRecord
 from retrograd.watching import source
 from retrograd.watching.effects import Effects
 from retrograd.watching.endings import first_line
@@ -36,6 +38,8 @@ class Watch(ProgramRun):
         self.folder = os.getcwd()
         self.effects = Effects()
         self.watched: Watched | None = None
+        # where the graph of the run is written, if a picture of it is asked for
+        self.recorded = Path(config["recorded"]) if config.get("recorded") else None
         self.result = Result()
         self.started = time.perf_counter()
 
@@ -56,6 +60,10 @@ class Watch(ProgramRun):
         self.watched = session.make(engine, self.own)
         self.watched.effects = self.effects
         self.watched.whole_program = True
+        if self.recorded is not None:
+            title = self.program.module or os.path.basename(self.script)
+            self.watched.record = ProgramRecord(title)
+            self.watched.record.namespace = self.namespace
         session.begin(self.watched, sys._getframe(1))
 
     # ------------------------------------------------------------------------------- end
@@ -84,7 +92,11 @@ class Watch(ProgramRun):
         try:
             os.chdir(self.folder)  # where a second run has to start
             watched.error = self.error or watched.error or self._caught(watched)
+            if watched.record is not None:
+                watched.record.left_early = self.left_early
             session.end(watched)
+            if self.recorded is not None:
+                self.recorded.write_bytes(pickle.dumps(watched.graph))
             watched.status = result.status
             watched.seconds = result.seconds
             result.calls = len(watched.recorder.calls)

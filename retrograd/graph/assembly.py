@@ -157,7 +157,7 @@ class _Assembly:
         if found is None:
             found = self.files[place.file] = len(self.files)
             text = "".join(linecache.getlines(place.file))
-            self.recording.files.append(schema.SourceFile(_short(place.file), text))
+            self.recording.files.append(schema.SourceFile(_short(place.file), text, place.file))
         return schema.Place(found, place.line)
 
     def _call(self, call: RecordedCall) -> schema.Call:

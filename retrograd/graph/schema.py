@@ -36,6 +36,7 @@ class SourceFile:
 
     name: str  # as a person would say it: "train.py", "models/attention.py"
     text: str
+    path: str = ""  # as the program has it; the page does not get it
 
 
 @dataclass(slots=True)

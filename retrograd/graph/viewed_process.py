@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from retrograd.graph.page import write_page
-from retrograd.graph.recording import record
+from retrograd.graph.program_record import ProgramRecord
 from retrograd.graph.schema import Recording, to_json
 from retrograd.graph.summary import summarized
 from retrograd.watching.engines import Engine
 from retrograd.watching.files import as_json, write_atomically
-from retrograd.watching.places import is_user_file
 from retrograd.watching.program import Program
 from retrograd.watching.program_run import ProgramRun, run_to_the_end
-
-
-@dataclass
-class Variables:
-    """The variables of the program's `__main__`, where a frame is expected."""
-
-    f_locals: dict[str, Any]
 
 
 class View(ProgramRun):
@@ -38,38 +28,24 @@ class View(ProgramRun):
         self.json = None if config["json"] is None else Path(config["json"])
         self.compared: list[int] = config["compare"]
         self.width: int = config["width"]
-        self.recording = record(steps=config["steps"], title=config["title"])
+        self.record = ProgramRecord(config["title"], config["steps"], self.compared)
 
     def begin(self, engine: Engine) -> None:
         """The program has the library now: record from here."""
         self.answer.with_name("begun").touch()
-        folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in self.own)
-
-        def is_user(file: str) -> bool:
-            real = os.path.realpath(file)
-            return is_user_file(file) or bool(folders and real.startswith(folders))
-
-        self.recording.start(engine, sys._getframe(1), frozenset(self.compared), is_user)
+        self.record.begin(engine, sys._getframe(1), self.own)
 
     def after(self) -> None:
         """No line of the program's own runs any more."""
-        if self.recording.recorder is not None:
-            self.recording.recorder.tracer.stop()
+        self.record.stop_lines()
 
     def tell(self) -> None:
         """Write the page, and say where it is."""
         told: dict[str, object] = {"found": self.found, "seen": False}
-        if self.recording.recorder is not None:
+        if self.record.begun:
             told["seen"] = True
-            scopes: list[Any] = [Variables(self.namespace)]
-            trace = None if self.error is None else self.error.__traceback__
-            while trace is not None:
-                scopes.insert(0, trace.tb_frame)
-                trace = trace.tb_next
-            self.recording.finish(self.error, scopes)
-            data = self.recording.data
-            if self.left_early:
-                data.notes.append("not seen: what the program left undone: it ended by os._exit")
+            self.record.namespace, self.record.left_early = self.namespace, self.left_early
+            data = self.record.end(self.error)
             told["summary"] = summarized(data, self.width)
             told["calls"] = len(data.calls)
             told["address"], told["missing"] = self._address(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from collections.abc import Callable
 from types import FrameType
 
 from retrograd.diagnostics.report import Place
@@ -31,6 +32,16 @@ def is_user_file(file: str) -> bool:
     if real.startswith(_LIBRARIES):
         return False
     return f"{os.sep}site-packages{os.sep}" not in real
+
+
+def is_user_file_or_in(own: tuple[str, ...]) -> Callable[[str], bool]:
+    """As `is_user_file`, but files below the folders `own` are the user's wherever they are."""
+    folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in own)
+
+    def is_user(file: str) -> bool:
+        return is_user_file(file) or bool(folders and os.path.realpath(file).startswith(folders))
+
+    return is_user
 
 
 def user_place() -> Place | None:

@@ -32,7 +32,7 @@ class Server:
     process: subprocess.Popen[str] | None = None
 
     @classmethod
-    def ask(cls, script: Path) -> dict[str, Any]:
+    def ask(cls, script: Path, recorded: bool) -> dict[str, Any]:
         """What `examine_here` finds there."""
         if cls.process is None:
             cls.process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Server:
             )
             atexit.register(cls.end)
         assert cls.process.stdin is not None and cls.process.stdout is not None
-        print(script.resolve(), file=cls.process.stdin, flush=True)
+        print(json.dumps([str(script.resolve()), recorded]), file=cls.process.stdin, flush=True)
         answer = cls.process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the process that forks ended at {script}")
@@ -62,26 +62,30 @@ class Server:
             cls.process = None
 
 
-def examine(script: Path) -> dict[str, Any]:
-    """Run the doctor on a script: its findings as JSON, and how it ended."""
-    return Server.ask(script)
+def examine(script: Path, recorded: bool = False) -> dict[str, Any]:
+    """Run the doctor on a script: its findings as JSON, and how it ended.
+
+    recorded   record the life of the graph beside it, as for the report's page
+    """
+    return Server.ask(script, recorded)
 
 
 def serve() -> None:
-    """Answer questions: a path per line in, a line of JSON out."""
+    """Answer questions: lines of JSON in and out."""
     answers = os.fdopen(os.dup(1), "w")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)  # what scripts print must not get among the answers
     prepare()
     for line in sys.stdin:
         try:
-            result = examine_here(Path(line.rstrip("\n")))
+            script, recorded = json.loads(line)
+            result = examine_here(Path(script), recorded)
         except RuntimeError as error:
             result = {"died": str(error)}
         print(json.dumps(result), file=answers, flush=True)
 
 
-def examine_here(script: Path) -> dict[str, Any]:
+def examine_here(script: Path, recorded: bool = False) -> dict[str, Any]:
     """Run the doctor on a script in a forked child of this process."""
     out, into = os.pipe()
     child = os.fork()
@@ -92,7 +96,7 @@ def examine_here(script: Path) -> dict[str, Any]:
         warnings.resetwarnings()  # a script's warnings are its own
         try:
             with open(into, "w") as answer:
-                json.dump(_examine(script.resolve()), answer)
+                json.dump(_examine(script.resolve(), recorded), answer)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -107,20 +111,31 @@ def examine_here(script: Path) -> dict[str, Any]:
     return result
 
 
-def _examine(script: Path) -> dict[str, Any]:
+def _examine(script: Path, recorded: bool) -> dict[str, Any]:
     from retrograd.doctor import rules, session
+    from retrograd.doctor.report.findings import finding
+    from retrograd.doctor.report.linking import Links
+    from retrograd.doctor.result import Result
+    from retrograd.graph.program_record import ProgramRecord
+    from retrograd.graph.schema import Recording
     from retrograd.watching.engines import TorchEngine
 
     with tempfile.TemporaryDirectory() as folder:
         second = SecondPass(script, Path(folder))
         watched = session.make(TorchEngine())
+        watched.record = ProgramRecord(script.name) if recorded else None
         # what the script prints goes nowhere, wherever it prints
         with contextlib.redirect_stdout(open(os.devnull, "w")):
             session.run_script(watched, script, [])
         watched.second_pass = second
         found = rules.diagnose(watched)
         second.close()
+    graph = watched.graph
+    links = Links(graph) if isinstance(graph, Recording) else None
+    shown = [finding(diagnosis, Result(), links) for diagnosis in found]
     return {
+        "graph": graph if isinstance(graph, str) else len(graph.nodes),
+        "linked": [[place.link is not None for place in each.places] for each in shown],
         "error": ""
         if watched.error is None
         else f"{type(watched.error).__name__}: {watched.error}",

@@ -26,6 +26,7 @@ from retrograd.graph.schema import (
     Storage,
     Sweep,
 )
+from tests.doctor.pages import write_reports
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 
@@ -409,6 +410,7 @@ def write_all(folder: Path) -> list[Path]:
         write_page(flat(), folder / "flat.html"),
         write_page(hostile(), folder / "hostile.html"),
         write_page(Recording("empty.py", "retrograd", "0.1.0"), folder / "empty.html"),
+        *write_reports(folder),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.graph.page import ASSET
+from retrograd.graph.page import ASSET, STYLE
 
 PAGE = Path(__file__).parents[2] / "page"
 MADE_OF = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json"]  # as in build.mjs
@@ -26,6 +26,8 @@ def source_hash() -> str:
 def test_the_asset_was_built_from_these_sources() -> None:
     built = re.search(r'<meta name="source" content="(\w+)">', ASSET.read_text("utf-8"))
     assert built and built[1] == source_hash(), "page/ has changed: run `make page`"
+    beside = re.match(r"<!-- source: (\w+) -->", STYLE.read_text("utf-8"))
+    assert beside and beside[1] == built[1], "page/ has changed: run `make page`"
 
 
 def test_every_package_is_pinned_and_no_registry_is_named() -> None:

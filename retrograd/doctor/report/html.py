@@ -1,77 +1,60 @@
-"""The report as one self-contained web page: no script, no other file, light and dark."""
+"""The report as a web page: one file in the design of the graph's page, with the graph beside it.
+
+The text is written here, so it can be read without a script and stands in a notebook as it is; the
+page (`retrograd.graph.page`) gives its style and makes its places links into the graph.
+"""
 
 from __future__ import annotations
 
 import html
 import os
 
-from retrograd.diagnostics.report import Fix, Place, Span
-from retrograd.doctor.model import CAUSES, Diagnosis
+from retrograd.doctor.report.findings import Change, Finding, Line, Shown, finding
+from retrograd.doctor.report.linking import Link, Links
 from retrograd.doctor.report.terminal import conclusion
 from retrograd.doctor.result import Result
+from retrograd.graph import page as graph_page
+from retrograd.graph.schema import Recording
 
-_STYLE = """
-.rgd { --back: #ffffff; --text: #1d2329; --soft: #57606a; --line: #d8dee4; --code: #f6f8fa;
-  --bad: #b3261e; --warn: #8a5300; --mark: #fff1c2; --out: #ffe9e7; --in: #e3f6e5;
-  background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif;
-  max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
-@media (prefers-color-scheme: dark) {
-  .rgd { --back: #14181d; --text: #e4e8ec; --soft: #9aa4ae; --line: #333b44; --code: #1d232a;
-    --bad: #ff9d94; --warn: #f0c06a; --mark: #453a14; --out: #47201d; --in: #1b3a20; }
-}
-.rgd h1 { font-size: 1.3rem; margin: 0 0 .25rem; }
-.rgd h2 { font-size: 1.15rem; margin: 0 0 .5rem; }
-.rgd h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
-.rgd p, .rgd ol { margin: .25rem 0 .5rem; }
-.rgd ol { padding-left: 1.4rem; }
-.rgd .soft { color: var(--soft); font-size: .9rem; }
-.rgd .error { color: var(--bad); } .rgd .warning { color: var(--warn); }
-.rgd section { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 1rem 0; }
-.rgd pre { background: var(--code); border: 1px solid var(--line); border-radius: .35rem;
-  padding: .5rem .75rem; margin: .25rem 0; overflow-x: auto; font: .85rem/1.45 ui-monospace,
-  monospace; white-space: pre; overflow-wrap: normal; }
-.rgd code { font: .9em ui-monospace, monospace; }
-.rgd .at { background: var(--mark); display: block; }
-.rgd .out { background: var(--out); display: block; } .rgd .in { background: var(--in);
-  display: block; }
-.rgd summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
-@media (max-width: 30rem) { .rgd { padding: .5rem; } .rgd section { padding: .6rem; } }
-"""
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>body {{ margin: 0; background: Canvas; }}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+NOT_RECORDED = "it was not recorded"
+GLYPHS = {"error": "✕", "warning": "!"}
+VERDICTS = {"works": "✓ tried", "fails": "✕ tried", "untried": "not tried"}
 
 
-def page(result: Result) -> str:
-    """The whole page.
+def page(result: Result, graph: Recording | str = NOT_RECORDED) -> str:
+    """The whole page; `graph` is the record of the run, or the reason why there is none.
 
     >>> "no autograd mistake" in page(Result(script="train.py"))
     True
     """
+    recordings = [graph] if isinstance(graph, Recording) and graph.nodes else []
     title = f"retrograd doctor: {os.path.basename(result.script)}"
-    return _PAGE.format(title=_text(title), body=fragment(result))
+    return graph_page.page(recordings, _body(result, graph), title)
 
 
 def fragment(result: Result) -> str:
     """The report as a piece of a page, as a notebook shows it."""
-    parts = [f"<style>{_STYLE}</style>", '<main class="rgd">', _head(result)]
-    parts += [_diagnosis(diagnosis, result) for diagnosis in result.diagnoses]
-    if result.unseen:
-        parts.append("<h3>What could not be seen</h3>")
-        parts.append(_items(result.unseen))
-    return "\n".join([*parts, "</main>"])
+    style = graph_page.notebook_style()
+    body = _body(result, None)
+    return f'{style}<div class="retrograd-report"><article class="report">{body}</article></div>'
+
+
+def _body(result: Result, graph: Recording | str | None) -> str:
+    links = Links(graph) if isinstance(graph, Recording) else None
+    findings = [finding(diagnosis, result, links) for diagnosis in result.diagnoses]
+    parts = [_head(result)]
+    if len(findings) > 1:
+        parts.append(_contents(findings))
+    parts += [_finding(number, found) for number, found in enumerate(findings, 1)]
+    unseen = list(result.unseen)
+    if isinstance(graph, str):
+        unseen.append(f"the graph of this run: {graph}")
+    elif graph is not None and not graph.nodes:
+        unseen.append("the graph of this run: no operation of it was recorded")
+    if unseen:
+        parts += ['<section class="rest"><h3>What could not be seen</h3>', _items(unseen)]
+        parts.append("</section>")
+    return "\n".join(parts)
 
 
 def _text(value: object) -> str:
@@ -89,94 +72,114 @@ def _prose(value: str) -> str:
 
 
 def _items(sentences: list[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_prose(sentence)}</li>" for sentence in sentences) + "</ul>"
+    items = "".join(f"<li>{_prose(sentence)}</li>" for sentence in sentences)
+    return f'<ul class="notes">{items}</ul>'
 
 
 def _head(result: Result) -> str:
-    said = conclusion(result)
     facts = [result.engine or "torch was not imported", f"{result.seconds:.1f} s"]
     facts.append(f"exit status {result.status}")
-    error = f'<p class="error"><code>{_text(result.error)}</code></p>' if result.error else ""
+    error = f'<p class="raised">{_text(result.error)}</p>' if result.error else ""
+    name = os.path.basename(result.script)
     return (
-        f"<h1>{_text(os.path.basename(result.script))}: {_text(said)}</h1>"
-        f'<p class="soft">{_text(result.script)} · {_text(" · ".join(facts))}</p>{error}'
+        f'<div class="head"><h1>{_text(name)}: {_text(conclusion(result))}</h1>'
+        f'<p class="soft">{_text(result.script)} · {_text(" · ".join(facts))}</p>{error}</div>'
     )
 
 
-def _diagnosis(diagnosis: Diagnosis, result: Result) -> str:
-    level = "error" if diagnosis.error else "warning"
+def _contents(findings: list[Finding]) -> str:
+    rows = (
+        f'<li><a href="#finding-{number}">{_level(found)} {_prose(found.summary)}</a></li>'
+        for number, found in enumerate(findings, 1)
+    )
+    return f'<ol class="contents">{"".join(rows)}</ol>'
+
+
+def _level(found: Finding) -> str:
+    glyph = f'<span aria-hidden="true">{GLYPHS[found.level]}</span>'
+    return f'<span class="level {found.level}">{glyph} {found.level}</span>'
+
+
+def _finding(number: int, found: Finding) -> str:
     parts = [
-        "<section>",
-        f'<h2><span class="{level}">{_text(diagnosis.cause)}</span>: '
-        f"{_prose(diagnosis.title)}</h2>",
-        f'<p class="soft">{_text(CAUSES[diagnosis.cause])}</p>',
+        f'<section class="finding" id="finding-{number}" data-cause="{_text(found.cause)}">',
+        f'<p class="cause">{_level(found)} <b>{_text(found.cause)}</b> '
+        f'<span class="soft">{_text(found.meaning)}</span></p>',
+        f"<h2>{_prose(found.summary)}</h2>",
+        f'<p class="why">{_prose(found.why)}</p>',
     ]
-    if diagnosis.tensor:
-        parts.append(f"<p>The value: <code>{_text(diagnosis.tensor)}</code></p>")
-    spans = diagnosis.spans
-    if not spans and diagnosis.error_line is not None:
-        spans = [Span("here", diagnosis.error_line)]
-    if spans:
-        parts.append("<ol>" + "".join(_span(span, result) for span in spans) + "</ol>")
-    parts += ["<h3>Why</h3>", f"<p>{_prose(diagnosis.why)}</p>"]
-    if diagnosis.fixes:
-        parts.append("<h3>What to change</h3>")
-        parts.append("<ol>" + "".join(_fix(fix, result) for fix in diagnosis.fixes) + "</ol>")
-    if diagnosis.why_not_retain:
+    if found.value:
+        parts.append(f"<p>The value: <code>{_text(found.value)}</code></p>")
+    if found.places:
+        places = (_place(number, place, p) for place, p in enumerate(found.places, 1))
+        parts.append(f'<h3>What happened</h3><ol class="story">{"".join(places)}</ol>')
+    if found.fixes:
+        fixes = (_fix(place, fix) for place, fix in enumerate(found.fixes, 1))
+        parts.append(f'<h3>What to change</h3><ol class="fixes">{"".join(fixes)}</ol>')
+    if found.why_not_retain:
         parts.append("<h3>Why not <code>retain_graph=True</code></h3>")
-        parts.append(f"<p>{_prose(diagnosis.why_not_retain)}</p>")
-    if diagnosis.notes:
-        parts += ["<h3>Notes</h3>", _items(diagnosis.notes)]
+        parts.append(f"<p>{_prose(found.why_not_retain)}</p>")
+    if found.notes:
+        parts += ["<h3>Notes</h3>", _items(found.notes)]
     return "\n".join([*parts, "</section>"])
 
 
-def _where(place: Place) -> str:
-    inside = f" in {place.function}" if place.function not in ("", "<module>") else ""
-    return f"{place.file}:{place.line}{inside}"
-
-
-def _line(place: Place, result: Result) -> str:
-    text = result.text_of(place)
-    if not text:
-        return ""
-    return f'<pre><span class="at">{place.line:>4}  {_text(text)}</span></pre>'
-
-
-def _span(span: Span, result: Result) -> str:
-    when = f" ({_prose(span.iteration)})" if span.iteration else ""
-    calls = [place for place in span.stack if place != span.place]
-    stack = ""
-    if calls:
-        listed = "\n".join(
-            f"{_where(place)}\n    {result.text_of(place).strip()}" for place in calls
+def _place(number: int, order: int, place: Shown) -> str:
+    when = f' <span class="soft">{_prose(place.when)}</span>' if place.when else ""
+    said = f'<b class="pin">{order}</b><span><b>{_text(place.label)}</b>{when}</span>'
+    heading = f'<p class="event">{said}</p>'
+    if place.link is not None:
+        heading = f'<p class="event"><a {_target(place.link)}>{said}<i>in the graph</i></a></p>'
+    calls = ""
+    if place.calls:
+        rows = "".join(
+            f'<div class="file">{_text(where)}</div>'
+            f'<div class="source"><div>{_text(text)}</div></div>'
+            for where, text in place.calls
         )
-        stack = f"<details><summary>called by</summary><pre>{_text(listed)}</pre></details>"
+        calls = f"<details><summary>called by</summary>{rows}</details>"
     return (
-        f"<li><strong>{_text(span.label)}</strong>{when}: "
-        f"<code>{_text(_where(span.place))}</code>{_line(span.place, result)}{stack}</li>"
+        f'<li class="{place.kind}" id="place-{number}-{order}">{heading}'
+        f'<div class="file">{_text(place.where)}</div>'
+        f"{_source(place.lines, place.kind)}{calls}</li>"
     )
 
 
-def _fix(fix: Fix, result: Result) -> str:
-    reason = f": {_prose(fix.text)}" if fix.text else ""
-    parts = [f"<strong>{_text(fix.kind)}</strong>{reason}"]
-    parts.append(f"<br><code>{_text(_where(fix.place))}</code>")
-    parts.append(_diff(fix.diff) if fix.diff else _line(fix.place, result))
+def _target(link: Link) -> str:
+    """An address that the page understands, and all nodes for its script."""
+    nodes = " ".join(map(str, link.nodes))
+    address = f"#a=0,all,{link.time},n{link.nodes[0]}"
+    return f'class="goto" href="{address}" data-nodes="{nodes}" data-time="{link.time}"'
+
+
+def _source(lines: list[Line], kind: str) -> str:
+    rows = []
+    for line in lines:
+        marked = f' class="m {kind}"' if line.marked else ""
+        rows.append(f"<div{marked}><i>{line.number}</i>{_text(line.text)}</div>")
+    return f'<div class="source" tabindex="0">{"".join(rows)}</div>' if rows else ""
+
+
+def _fix(order: int, fix: Change) -> str:
+    reason = f' <span class="reason">{_prose(fix.reason)}</span>' if fix.reason else ""
+    parts = [
+        f'<p class="event"><b class="pin">{order}</b><span><b>{_text(fix.kind)}</b>{reason}</span>'
+        f'<span class="verdict {fix.verdict}">{VERDICTS[fix.verdict]}</span></p>',
+        f'<div class="file">{_text(fix.where)}</div>',
+        _diff(fix.diff) if fix.diff else _source(fix.lines, "other"),
+    ]
+    if fix.trial:
+        parts.append(f'<p class="trial">{_prose(fix.trial)}</p>')
     if fix.cost:
         parts.append(f"<p>Cost: {_prose(fix.cost)}</p>")
-    if fix.verified:
-        parts.append(f"<p>Tried: {_prose(fix.verification or 'it helps')}</p>")
-    elif fix.verification:
-        parts.append(f"<p>{_prose(fix.verification)}</p>")
     return f"<li>{''.join(parts)}</li>"
 
 
-def _diff(diff: str) -> str:
-    lines = []
-    for line in diff.splitlines():
-        kind = {"-": "out", "+": "in"}.get(line[:1])
-        if line.startswith(("---", "+++")) or kind is None:
-            lines.append(_text(line) + "\n")
-        else:
-            lines.append(f'<span class="{kind}">{_text(line)}</span>')
-    return f"<pre>{''.join(lines)}</pre>"
+def _diff(lines: list[str]) -> str:
+    rows = []
+    for line in lines:
+        kind = {"-": "out", "+": "in"}.get(line[:1], "")
+        sign = {"out": "−", "in": "+"}.get(kind, "")  # noqa: RUF001
+        text = "⋯" if line == "..." else line[1:]
+        rows.append(f'<div class="{kind}"><i>{sign}</i>{_text(text)}</div>')
+    return f'<div class="source diff" tabindex="0">{"".join(rows)}</div>'

@@ -148,18 +148,18 @@ def _fix(number: int, fix: Fix, result: Result, width: int, paint: drawing._Pain
     lines = _paragraph(f"fix {number}", f"{fix.kind}{reason}", width, paint)
     lines.append("   " + paint("frame", "--> ") + name_of(fix.place))
     if fix.diff:
-        lines += ["   " + _coloured(line, paint) for line in _changes(fix.diff)]
+        lines += ["   " + _coloured(line, paint) for line in changes(fix.diff)]
     else:
         text = result.text_of(fix.place).strip()
         if text:
             lines.append("   " + paint("frame", "| ") + text[: width - 5])
-    for sentence in (f"cost: {fix.cost}" if fix.cost else "", _tried(fix)):
+    for sentence in (f"cost: {fix.cost}" if fix.cost else "", tried(fix)):
         if sentence:
             lines += drawing._wrap(sentence, "   ", "      ", width)
     return lines
 
 
-def _tried(fix: Fix) -> str:
+def tried(fix: Fix) -> str:
     if fix.verified:
         return f"tried: {fix.verification or 'it helps'}"
     if fix.verified is False:
@@ -167,7 +167,7 @@ def _tried(fix: Fix) -> str:
     return fix.verification
 
 
-def _changes(diff: str) -> list[str]:
+def changes(diff: str) -> list[str]:
     """The changed lines of a unified diff with their neighbours, without its headers."""
     lines = diff.splitlines()
     if lines and lines[0].startswith("--- "):
