@@ -20,6 +20,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.doctor.observe_case import Observer
+from tests.doctor.patches import repaired
 
 CASES = Path(__file__).parent / "cases"
 KINDS = {
@@ -100,7 +101,7 @@ def run_problems(case: dict[str, Any], observer: Observer) -> list[str]:
         elif seen["lines"][-1:] != [case["error_line"]]:
             problems.append(f"another line: {described(seen)}")
     if case["fixed"] is not None:
-        fixed = observer.run(CASES / case["fixed"], probe=probe)
+        fixed = observer.run(repaired(CASES / case["fixed"]), probe=probe)
         if fixed["status"] != "ok":
             problems.append(f"the fixed script fails: {described(fixed)}")
         elif fixed["symptom"]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.doctor.patches import repaired
+
 FOLDER = Path(__file__).parent / "public"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())["cases"]
 ROOT = Path(__file__).parents[2]
@@ -19,14 +21,14 @@ FIXED = [
 ]
 
 
-def examine(script: str, engine: str, folder: Path) -> tuple[int, dict[str, Any]]:
+def examine(script: Path, engine: str, folder: Path) -> tuple[int, dict[str, Any]]:
     """The exit status and the JSON report of the doctor."""
     if engine == "torch":
         pytest.importorskip("torch")
     out = folder / "report.json"
     command = [sys.executable, "-m", "retrograd", "doctor", "--no-verify", "--engine", engine]
     done = subprocess.run(
-        [*command, "--json", str(out), str(FOLDER / script)],
+        [*command, "--json", str(out), str(script)],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -51,7 +53,7 @@ def line(place: dict[str, Any] | None) -> tuple[str, int] | None:
 def test_cause_lines_and_fix(
     case: dict[str, Any], script: str, engine: str, tmp_path: Path
 ) -> None:
-    status, report = examine(script, engine, tmp_path)
+    status, report = examine(FOLDER / script, engine, tmp_path)
     assert report["engine"] == engine
     if case["category"] == "healthy":
         assert (status, report["status"], report["diagnoses"]) == (0, "healthy", [])
@@ -72,7 +74,7 @@ def test_cause_lines_and_fix(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("script", FIXED)
-def test_repaired_programs_are_healthy(script: str, engine: str, tmp_path: Path) -> None:
-    status, report = examine(script, engine, tmp_path)
+@pytest.mark.parametrize("repair", FIXED)
+def test_repaired_programs_are_healthy(repair: str, engine: str, tmp_path: Path) -> None:
+    status, report = examine(repaired(FOLDER / repair), engine, tmp_path)
     assert (status, report["diagnoses"]) == (0, [])

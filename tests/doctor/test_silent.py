@@ -17,6 +17,7 @@ import pytest
 from retrograd.diagnostics.report import FIX_KINDS
 from retrograd.doctor.model import CAUSES
 from tests.doctor.in_forks import examine
+from tests.doctor.patches import healthy_script
 
 pytestmark = [
     pytest.mark.torch,
@@ -31,12 +32,7 @@ CASES: list[dict[str, Any]] = [
     for case in json.loads(path.read_text())["cases"]
 ]
 SILENT = [case for case in CASES if case["error"] == "silent"]
-HEALTHY = [
-    case["folder"] / script
-    for case in CASES
-    for script in [case["script"] if case["error"] == "healthy" else case["fixed"]]
-    if script is not None
-]
+HEALTHY = [case for case in CASES if case["error"] == "healthy" or case["fixed"] is not None]
 MARKER = re.compile(r"# ([a-z-]+): ([a-z-]+)$")
 
 Expected = tuple[str, str, int]
@@ -96,6 +92,7 @@ def test_labelled_case(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", HEALTHY, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_healthy_and_repaired_programs_get_no_report(program: Path) -> None:
-    assert examine(program)["found"] == []
+@pytest.mark.parametrize("case", HEALTHY, ids=lambda case: case["slug"])
+def test_healthy_and_repaired_programs_get_no_report(case: dict[str, Any]) -> None:
+    script = healthy_script(case["folder"], case)
+    assert script is not None and examine(script)["found"] == []

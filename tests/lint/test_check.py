@@ -12,6 +12,7 @@ from retrograd.lint import lint_text
 from retrograd.lint.check import Report, selected
 from retrograd.lint.page import lint_page
 from retrograd.lint.program import Program
+from tests.doctor.patches import repaired
 from tests.lint.cases import PREAMBLE, read_cases
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -202,7 +203,7 @@ def healthy() -> list[Path]:
         *(ROOT / "examples").glob("*.py"),
         *(ROOT / "tests" / "programs").glob("*.py"),
         *(ROOT / "tests" / "articles").rglob("*.py"),
-        *(ROOT / "tests" / "doctor").rglob("*.fixed.py"),
+        *(repaired(diff) for diff in (ROOT / "tests" / "doctor").rglob("*.diff")),
         *(ROOT / "retrograd").rglob("*.py"),
     ]
     return sorted(found)
