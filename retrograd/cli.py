@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from . import __version__
 from .commands import compat, doctor, explain, info, lint, run, view
+from .commands.program import CommandParser
 
 COMMANDS = (run, doctor, view, lint, compat, explain, info)
 """In the order of `retrograd --help`."""
@@ -15,7 +15,7 @@ COMMANDS = (run, doctor, view, lint, compat, explain, info)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the process's exit status."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="retrograd",
         description="PyTorch's autograd in Python, with a graph you can see.",
         epilog="`retrograd COMMAND --help` has examples.",

@@ -12,6 +12,7 @@ import importlib.abc
 import importlib.machinery
 import logging
 import re
+import signal
 import sys
 from collections.abc import Generator, Sequence
 from types import ModuleType
@@ -21,6 +22,11 @@ import hypothesis
 import pytest
 
 from tests import global_state
+
+# A shell that starts the tests in the background has SIGINT ignored, in them and in every process
+# that they start: those that are interrupted by a test would never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast a machine is decides nothing: no time for an example, none for making one up.
 ANY_SPEED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}

@@ -17,8 +17,8 @@ examples:
   retrograd doctor --max-seconds 60 -m package.train
   retrograd doctor --engine retrograd train.py     # where PyTorch is not installed
 
-exit status: 0 nothing found, 1 a mistake was found (or the program failed), 2 wrong use,
-130 interrupted; with --passthrough the program's own.
+exit status: 1 a mistake was found; else the program's own, 130 if it was interrupted; 2 also for
+wrong use; with --passthrough always the program's own.
 """
 
 

@@ -4,12 +4,57 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a command: options are written out, and a program's arguments are its own."""
+
+    takes_program = False
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **keywords})
+
+    def parse_known_args(  # type: ignore[override]  # the stub has overloads for other namespaces
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As always; what follows the program's name is not even looked at."""
+        if not self.takes_program or args is None:
+            return super().parse_known_args(args, namespace)
+        own, program, module = self._apart(list(args))
+        found, unknown = super().parse_known_args(own, namespace)
+        found.program, found.module = program, module
+        return found, unknown
+
+    def _apart(self, args: list[str]) -> tuple[list[str], list[str], list[str] | None]:
+        """The command's own arguments, and the program's: of a script, or of a module."""
+        position = 0
+        while position < len(args):
+            word = args[position]
+            if word == "--":
+                return args[:position], args[position + 1 :], None
+            if word.startswith("-m"):
+                joined = [word[2:]] if word != "-m" else []
+                return args[:position], [], [*joined, *args[position + 1 :]]
+            if word == "-" or not word.startswith("-"):
+                return args[:position], args[position:], None
+            position += 1 + self._values_of(word)
+        return args, [], None
+
+    def _values_of(self, option: str) -> int:
+        """How many of the following arguments belong to an option."""
+        action = self._option_string_actions.get(option)
+        if action is None or action.nargs == 0:
+            return 0  # also `--json=FILE`, and an option that is not known: argparse complains
+        return action.nargs if isinstance(action.nargs, int) else 1
 
 
 def add_program(parser: argparse.ArgumentParser, script: str) -> None:
     """Let a command take a program and the program's own arguments."""
-    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help=script)
+    assert isinstance(parser, CommandParser)
+    parser.takes_program = True  # these two are here for the help: the parser takes them apart
+    parser.add_argument("program", nargs="*", metavar="SCRIPT", help=script)
     parser.add_argument(
         "-m",
         dest="module",

@@ -33,10 +33,10 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """ "diagnosed", "failed" (by an error that is not explained) or "healthy"."""
+        """ "diagnosed", "failed" (an error that is not explained, or a status) or "healthy"."""
         if self.diagnoses:
             return "diagnosed"
-        return "failed" if self.error else "healthy"
+        return "failed" if self.error or self.status else "healthy"
 
     def text_of(self, place: Place) -> str:
         """The text of a line, as it was when the program ran; "" if it is not known."""

@@ -53,14 +53,10 @@ def examine(order: Order) -> int:
 
 
 def status_of(order: Order, result: Result) -> int:
-    """The exit status of the command."""
-    if order.passthrough:
-        return result.status
-    if result.diagnoses:
+    """The exit status of the command: 1 for a finding, else the program's own."""
+    if result.diagnoses and not order.passthrough:
         return 1
-    if result.status in (130, 143) or result.status > 128:
-        return result.status
-    return 1 if result.error else 0
+    return result.status or int(bool(result.error) and not order.passthrough)
 
 
 # ----------------------------------------------------------------------------- the program

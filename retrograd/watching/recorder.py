@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import weakref
@@ -89,8 +90,11 @@ class Recorder:
             self._undo.pop()()
         self.heap.release()
 
-    def _replace(self, owner: object, name: str, function: object) -> None:
+    def _replace(self, owner: object, name: str, function: Callable[..., object]) -> None:
         before = owner.__dict__.get(name)
+        # TorchScript compiles the text of the function that this one stands for, and
+        # `inspect.signature` shows its arguments
+        functools.update_wrapper(function, getattr(owner, name))
         setattr(owner, name, function)
 
         def undo() -> None:

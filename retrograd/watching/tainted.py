@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -140,10 +141,12 @@ class Followed(CutMarks):
         """Remember the lines that open a block without gradients."""
         enter, leave, watch = kind.__enter__, kind.__exit__, self
 
+        @functools.wraps(enter)  # TorchScript compiles its text
         def __enter__(mode: object) -> object:
             watch._scopes.append((kind.__name__, place_of(watch.stack())))
             return enter(mode)
 
+        @functools.wraps(leave)
         def __exit__(mode: object, *exception: object) -> object:
             if watch._scopes:
                 watch._scopes.pop()

@@ -25,7 +25,10 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
 def test_exit_statuses(tmp_path: Path) -> None:
     assert doctor(tmp_path, HEALTHY).status == 0
     assert doctor(tmp_path, TWICE).status == 1
-    assert doctor(tmp_path, HEALTHY + "raise SystemExit(9)\n").status == 0
+    ended = doctor(tmp_path, HEALTHY + "raise SystemExit(9)\n")
+    assert (ended.status, ended.report["status"]) == (9, "failed")
+    wrong = "import argparse, torch\nargparse.ArgumentParser().parse_args(['--no-such'])\n"
+    assert doctor(tmp_path, wrong).status == 2
     assert doctor(tmp_path, HEALTHY + "raise SystemExit(9)\n", "--passthrough").status == 9
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.doctor.running import HEALTHY, TWICE, command, doctor
+from tests.limits import LIMIT, ended_within
 
 
 def plain(folder: Path, name: str = "program.py", *arguments: str) -> tuple[int, str, str]:
@@ -257,10 +258,11 @@ def test_control_c(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,  # no terminal: the signal has to be passed on
     )
-    assert process.stdout is not None
-    assert "waits\n" in process.stdout  # reads up to that line
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=600)
+    with ended_within(process):
+        assert process.stdout is not None
+        assert "waits\n" in process.stdout  # reads up to that line
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert "KeyboardInterrupt" in errors and "retrograd doctor: no" in errors
 

@@ -14,6 +14,7 @@ import time
 import pytest
 
 import retrograd
+from tests.limits import ended_within
 
 pytestmark = [
     pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts files in /proc"),
@@ -93,11 +94,12 @@ def test_an_interrupted_program_leaves_no_process():
         text=True,
         start_new_session=True,
     )
-    assert child.stdout is not None
-    pids = [int(pid) for pid in child.stdout.readline().split()]
-    assert len(pids) == 2
-    os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all of its processes
-    output, complaints = child.communicate(timeout=600)
+    with ended_within(child):
+        assert child.stdout is not None
+        pids = [int(pid) for pid in child.stdout.readline().split()]
+        assert len(pids) == 2
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all of its processes
+        output, complaints = child.communicate(timeout=600)
     assert (child.returncode, output, complaints) == (7, "interrupted\n", "")
     deadline = time.monotonic() + 600  # for what stays
     while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < deadline:

@@ -16,6 +16,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from tests.limits import ended_within
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the tests fork their workers"),
@@ -392,7 +393,7 @@ def test_the_program_ends_and_so_do_its_workers(how):
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    try:
+    with ended_within(program, LIMIT):
         workers = [int(pid) for pid in program.stdout.readline().split()]
         if how == "interrupt":
             os.killpg(program.pid, signal.SIGINT)  # what Ctrl-C in a terminal does
@@ -405,6 +406,3 @@ def test_the_program_ends_and_so_do_its_workers(how):
             assert (program.returncode, errors) == (0, "")
         elif how == "interrupt":
             assert errors.count("KeyboardInterrupt") == 1, errors  # the program's, not the workers'
-    finally:
-        program.kill()
-        program.communicate()
