@@ -50,6 +50,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--steps", type=_steps, metavar="N", help="keep so many steps, 3 or more; by default 20"
     )
     parser.add_argument(
+        "--every-step",
+        action="store_true",
+        help="record every step of a long run; by default steps are passed over so that it takes "
+        "about twice its time at most",
+    )
+    parser.add_argument(
         "--compare",
         type=_step,
         nargs=2,
@@ -100,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
         page=Path(options.page),
         json=None if options.json is None else Path(options.json),
         compare=options.compare or [],
+        every_step=options.every_step,
         max_seconds=options.max_seconds,
     )
     if options.steps is not None:

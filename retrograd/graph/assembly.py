@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from retrograd.diagnostics.report import Place
 from retrograd.graph import schema
-from retrograd.graph.lives import Cut, Life, Memory, Position
+from retrograd.graph.detaching import Cut
+from retrograd.graph.lives import Life, Memory, Position, Written
 from retrograd.graph.recorder import Look, RecordedCall, RecordedEvent, Recorder
 from retrograd.graph.steps import Steps
 from retrograd.watching.lines import Chains
@@ -26,6 +27,7 @@ class Facts:
     events: list[RecordedEvent] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     cuts: list[tuple[Cut, int]] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
     notes: list[str] = field(default_factory=list)
     chains: Chains = field(default_factory=Chains)
@@ -40,6 +42,7 @@ class Facts:
             recorder.events,
             recorder.looks,
             lives.cuts,
+            lives.written,
             recorder.steps,
             [*recorder.unseen, *_left_out(recorder)],
             recorder.tracer.chains,
@@ -54,13 +57,22 @@ def assemble(facts: Facts, title: str, library: str, version: str) -> schema.Rec
 def _left_out(recorder: Recorder) -> list[str]:
     notes = []
     for first, last in recorder.steps.left_out():
-        which = f"step {first} is" if first == last else f"steps {first} to {last} are"
-        notes.append(
-            f"{which} left out: kept are the first steps, the last ones and that of the peak"
-        )
+        kept = "kept are the first steps, the last ones and that of the peak"
+        if recorder.slept:
+            kept = (
+                "a long run is recorded in samples, so that it takes about twice its time at most"
+            )
+        notes.append(f"{_which(first, last)} left out: {kept}")
+    for name, count in recorder.crowded_out.items():
+        what = {"calls": "backward calls", "events": "detaches", "looks": "looks at variables"}
+        notes.append(f"{count:,} {what[name]} are left out: more than can be kept in one step")
     if recorder.lives.too_many:
         notes.append(f"{recorder.lives.too_many:,} nodes are left out: the graph is too large")
     return notes
+
+
+def _which(first: int, last: int) -> str:
+    return f"step {first} is" if first == last else f"steps {first} to {last} are"
 
 
 class _Assembly:
@@ -78,6 +90,7 @@ class _Assembly:
         facts = self.facts
         found: set[Position | None] = {event.position for event in facts.events}
         found.update(look.position for look in facts.looks)
+        found.update(row.write.position for row in facts.written)
         for life in facts.lives:
             found |= {life.born, life.kept, life.freed, life.cut, life.gone}
         for call in facts.calls:
@@ -97,6 +110,7 @@ class _Assembly:
             recording.nodes.append(self._node(life, self.groups.box(chain, step)))
         recording.calls = [self._call(call) for call in facts.calls]
         recording.events = [self._event(event) for event in facts.events]
+        recording.events += [self._write(row) for row in facts.written if row.life in self.index]
         if many:
             recording.events += self._steps()
         recording.events.sort(key=lambda event: event.time)
@@ -136,7 +150,7 @@ class _Assembly:
             freed_by=life.freed_by,
             cut=self._time(life.cut),
             gone=self._time(life.gone),
-            unknown={"saved": life.unseen} if life.unseen else {},
+            unknown=_unknown(life),
         )
 
     def _lines(self, life: Life) -> list[Place]:
@@ -188,13 +202,30 @@ class _Assembly:
             place=None if event.place is None else self._place(event.place),
         )
 
+    def _write(self, row: Written) -> schema.Event:
+        place = row.write.place
+        return schema.Event(
+            time=self._time(row.write.position),
+            kind="write",
+            label=f"written here by {row.write.how}: the saved {row.name}",
+            node=self.index[row.life],
+            place=None if place is None else self._place(place),
+        )
+
     def _steps(self) -> Iterable[schema.Event]:
         for span in self.facts.steps.spans:
             time = self._time(span.start)
             if span.dropped:
-                yield schema.Event(time, "mark", f"steps {span.first} to {span.last} are left out")
+                yield schema.Event(time, "mark", f"{_which(span.first, span.last)} left out")
             else:
                 yield schema.Event(time, "step", f"step {span.first}")
+
+
+def _unknown(life: Life) -> dict[str, str]:
+    found = {"saved": life.unseen} if life.unseen else {}
+    if life.doubtful:
+        found["places"] = "not visible in PyTorch: which thread made a node; several were computing"
+    return found
 
 
 def _in_order(lives: list[Life]) -> list[Life]:

@@ -10,18 +10,23 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from retrograd.diagnostics.report import Place
-from retrograd.watching.lines import LEAF, LineLog
+from retrograd.graph.detaching import Cut, Uses
+from retrograd.watching.lines import LEAF, Chains, LineLog
 from retrograd.watching.modules import ModuleCall, ModuleLog
 from retrograd.watching.reading import Node, Reader, RetrogradReader, Saved, memory_of
 
 TAG = "retrograd.recording"  # under which a node's metadata has its tag
 MOST_NODES = 20_000  # that are kept in all; the steps between the first and the last go first
-
+MOST_CUTS = 1_000  # detached values that are followed
+MOST_WRITES = 1_000  # memories whose last writes are remembered
+MOST_WRITTEN = 2_000  # writes to saved values that are kept
+WRITES_EACH = 4  # to one memory
+NODES_EACH = 8  # that one write is told at
 
 Site = tuple[int, int, int]  # chain, line, activation
 
@@ -67,6 +72,7 @@ class Life:
     cut: Position | None = None
     gone: Position | None = None
     unseen: str = ""
+    doubtful: bool = False  # another thread may have made it: its line is not known
 
     @property
     def holds(self) -> bool:
@@ -79,12 +85,21 @@ class Life:
         return self.freed is not None and (bool(self.saved) or not self.freed_by)
 
 
-@dataclass(eq=False, slots=True)
-class Cut:
-    """A node's result was detached; `index` is known once the node is written down."""
+class Write(NamedTuple):
+    """Something was written in place."""
 
     position: Position
-    index: int = -1
+    number: int  # of the next node before it
+    place: Place | None
+    how: str  # "mul_", "SGD.step()"
+
+
+class Written(NamedTuple):
+    """A write to a value that a node had saved."""
+
+    write: Write
+    life: int  # the node's index
+    name: str  # of the saved value
 
 
 class Clock:
@@ -157,11 +172,18 @@ class Lives:
         self.detached: dict[int, tuple[weakref.ref[Any], Cut]] = {}  # by memory: the value
         self.cuts: list[tuple[Cut, int]] = []  # and the node that uses the detached value
         self.inputs: dict[int, str] = {}  # names of values without history, by their memory
+        self.uses = Uses(lambda: self._chains)
+        self.writes: dict[int, list[Write]] = {}  # by memory: the last ones
+        self.written: list[Written] = []
+        self._chains: Chains | None = None
+        self._others: Sequence[tuple[int, int]] = ()
         self._count = 0
         self._leaves: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id of the tensor
+        self._leaf_keys: dict[int, tuple[int, int]] = {}  # by index: id and memory of the tensor
         self._owners: dict[int, str] = {}  # names of leaves, by their memory
         self._memory: dict[int, Memory] = {}
         self._owned: dict[tuple[int, str], Memory] = {}
+        self._savers: dict[int, dict[int, Life]] = {}  # by memory: nodes that hold a value in it
         self._kinds: dict[type, tuple[str, str]] = {}  # of PyTorch's nodes: name, what is unseen
 
     # ------------------------------------------------------------------------ finding nodes
@@ -186,9 +208,20 @@ class Lives:
         index = self.index_of(node)
         return None if index is None else self.known.get(index)
 
-    def add(self, roots: Iterable[Node | None], log: LineLog, marks: Marks) -> list[Life]:
-        """Write down the nodes behind roots that are not known yet; gives the new leaves."""
+    def add(
+        self,
+        roots: Iterable[Node | None],
+        log: LineLog,
+        marks: Marks,
+        others: Sequence[tuple[int, int]] = (),
+    ) -> list[Life]:
+        """Write down the nodes behind roots that are not known yet; gives the new leaves.
+
+        `others` are the numbers of nodes that another thread may have made.
+        """
         self.settle()
+        self._chains = log.chains
+        self._others = others
         fresh: dict[Node, list[Node]] = {}
         waiting = [root for root in roots if root is not None]
         while waiting:
@@ -229,9 +262,11 @@ class Lives:
             life.shape = tuple(tensor.shape)
             clock, index = self.clock, life.index
             reference = weakref.ref(tensor, lambda _: clock.end(index))
+            key = memory_key(self.reader, tensor)
             self._leaves[id(tensor)] = reference, index
+            self._leaf_keys[index] = id(tensor), key
             node.metadata[TAG] = Tag(self.clock, life.index, tells=False)
-            self._owners[memory_key(self.reader, tensor)] = "a leaf"
+            self._owners[key] = "a leaf"
         return life
 
     def leaf_tensors(self, lives: list[Life]) -> list[tuple[Life, Any]]:
@@ -276,7 +311,9 @@ class Lives:
             call=None if self.modules is None else self.modules.of(number),
             unseen=unseen,
         )
-        if life.site is None:
+        if self._others and any(first <= number < last for first, last in self._others):
+            self._doubt(life, node)
+        elif life.site is None:
             life.place = reader.place(node)
         before = node.metadata.get(TAG)
         if before is not None and before.clock is self.clock and before.cut is not None:
@@ -287,8 +324,27 @@ class Lives:
         self.nodes += 1
         for saved in reader.saved(node):
             life.saved.append((saved, self._memory_of(saved, life)))
-        if not life.saved and reader.state(node) == "freed":
+            self._savers.setdefault(saved.storage, {})[life.index] = life
+            if saved.storage in self.writes:
+                self._note_writes(saved.storage, life, self.writes[saved.storage])
+        if life.saved:
+            return
+        if reader.state(node) == "freed":
             life.freed = life.born._replace(after=1)  # by a call before the recording began
+        elif self.uses.pending and life.site is not None:
+            cut = self.uses.used_by(name, number, life.site, node.next_functions)
+            if cut is not None:
+                self.cuts.append((cut, life.index))
+
+    def _doubt(self, life: Life, node: Node) -> None:
+        """The log of this thread may not be that of the node: only what the node says counts."""
+        place = self.reader.place(node) if isinstance(self.reader, RetrogradReader) else None
+        if place is not None and life.site is not None and self._chains is not None:
+            own = self._chains.stack(*life.site[:2])[-1][1]
+            if (own.file, own.line) == (place.file, place.line):
+                return
+        life.site, life.call, life.place = None, None, place
+        life.doubtful = place is None
 
     def _kind_of(self, node: Node) -> tuple[str, str]:
         """Name and what cannot be seen, the same for all nodes of one of PyTorch's classes."""
@@ -312,6 +368,32 @@ class Lives:
                 life.cut = position
         found: Cut = tag.cut
         return found
+
+    def note_detached(self, value: Any, cut: Cut) -> None:
+        """A detached value may be used later: a node that saves it is known by its memory."""
+        self.detached[memory_key(self.reader, value)] = weakref.ref(value), cut
+        while len(self.detached) > MOST_CUTS:
+            del self.detached[next(iter(self.detached))]
+
+    def note_write(self, tensor: Any, write: Write) -> None:
+        """Memory was written: nodes that have saved it may be known, or be found later."""
+        key = memory_key(self.reader, tensor)
+        past = self.writes.pop(key, None) or []
+        self.writes[key] = [*past[1 - WRITES_EACH :], write]  # the newest memory comes last
+        while len(self.writes) > MOST_WRITES:
+            del self.writes[next(iter(self.writes))]
+        for life in list(self._savers.get(key, {}).values())[:NODES_EACH]:
+            self._note_writes(key, life, [write])
+
+    def _note_writes(self, key: int, life: Life, writes: list[Write]) -> None:
+        for write in writes:
+            if write.number > life.number and life.holds:
+                for saved, _ in life.saved:
+                    if saved.storage == key:
+                        self.written.append(Written(write, life.index, saved.name))
+                        break
+        if len(self.written) > MOST_WRITTEN:
+            del self.written[: MOST_WRITTEN // 2]
 
     def _memory_of(self, saved: Saved, life: Life) -> Memory:
         """The memory of a saved value; an address is used again once nobody holds it."""
@@ -346,11 +428,20 @@ class Lives:
             life = self.known.get(index)
             if life is None:
                 continue
-            if life.holds:
-                life.gone = position
+            if life.leaf:
+                self._leaf_ended(index)
+            elif life.holds:
                 self._release(life)
             life.gone = position
             self.nodes -= not life.leaf
+
+    def _leaf_ended(self, index: int) -> None:
+        """Its tensor is no more; another may have its address by now."""
+        address, memory = self._leaf_keys.pop(index, (0, 0))
+        entry = self._leaves.get(address)
+        if entry is not None and entry[1] == index:
+            del self._leaves[address]
+            self._owners.pop(memory, None)
 
     def free(self, life: Life, position: Position, call: int) -> None:
         """A backward call has released what a node had saved."""
@@ -360,6 +451,9 @@ class Lives:
 
     def _release(self, life: Life) -> None:
         for saved, memory in life.saved:
+            savers = self._savers.get(saved.storage)
+            if savers is not None and savers.pop(life.index, None) is not None and not savers:
+                del self._savers[saved.storage]
             if memory.owner:
                 continue
             memory.holders -= 1
@@ -368,20 +462,34 @@ class Lives:
                 if self._memory.get(saved.storage) is memory:
                     del self._memory[saved.storage]
 
-    def forget(self, lives: Iterable[Life]) -> None:
-        """Drop nodes; what they hold still counts in `bytes` until they end."""
-        for life in lives:
-            if life.holds:
-                self._release(life)
-            if not life.leaf:
+    def forget(self, start: Position, end: Position) -> None:
+        """Drop the nodes that were made in a span, and what only they needed.
+
+        A leaf stays as long as its tensor lives or a node that is kept leads to it.
+        """
+        for life in list(self.known.values()):
+            if start <= life.born < end and not life.leaf:
+                if life.holds:
+                    self._release(life)
                 self.nodes -= life.gone is None
-            self.known.pop(life.index, None)
+                del self.known[life.index]
+        needed = {edge for life in self.known.values() for edge in life.edges}
+        for life in [life for life in self.known.values() if life.leaf]:
+            if life.index not in needed and life.index not in self._leaf_keys:  # its tensor is gone
+                del self.known[life.index]
+        self.cuts = [pair for pair in self.cuts if pair[1] in self.known]
+        self.written = [row for row in self.written if row.life in self.known]
+        if len(self._owned) > MOST_CUTS:
+            used = {id(memory) for life in self.known.values() for _, memory in life.saved}
+            self._owned = {key: m for key, m in self._owned.items() if id(m) in used}
 
     def stop(self) -> None:
         """Nothing ends any more."""
         self.settle()
         self._leaves.clear()
         self.detached.clear()
+        self.writes.clear()
+        self.uses.pending.clear()
 
 
 def memory_key(reader: Reader, tensor: Any) -> int:

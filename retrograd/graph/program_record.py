@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from retrograd.graph.recorder import Variables
 from retrograd.graph.recording import record
 from retrograd.graph.schema import Recording
 from retrograd.graph.steps import KEPT
@@ -14,18 +14,18 @@ from retrograd.watching.engines import Engine
 from retrograd.watching.places import is_user_file_or_in
 
 
-@dataclass
-class Variables:
-    """The variables of the program's `__main__`, where a frame is expected."""
-
-    f_locals: dict[str, Any]
-
-
 class ProgramRecord:
     """Records a program from the moment it has its library until it has ended."""
 
-    def __init__(self, title: str, steps: int = KEPT, wanted: Iterable[int] = ()) -> None:
-        self._recording = record(steps=steps, title=title)
+    def __init__(
+        self,
+        title: str,
+        steps: int = KEPT,
+        wanted: Iterable[int] = (),
+        *,
+        every_step: bool = False,
+    ) -> None:
+        self._recording = record(steps=steps, title=title, every_step=every_step)
         self._wanted = frozenset(wanted)  # steps that are never left out
         self.namespace: dict[str, Any] = {}  # of the program's `__main__`
         self.left_early = False  # it ended by os._exit

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,9 +17,13 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from retrograd.diagnostics.report import Place
-from retrograd.graph.lives import MOST_NODES, Cut, Life, Lives, Marks, Position, memory_key
+from retrograd.graph.calling import said_at
+from retrograd.graph.detaching import Cut
+from retrograd.graph.lives import MOST_NODES, Life, Lives, Marks, Position, Write, memory_key
+from retrograd.graph.pacing import Pace
 from retrograd.graph.schema import EventKind
 from retrograd.graph.steps import KEPT, Sample, Steps
+from retrograd.graph.writing import shown, watch_writes
 from retrograd.watching.engines import Engine, Original, TorchEngine
 from retrograd.watching.graph import INPLACE, TWICE, Overwritten, on_a_path_to, state_of, walk
 from retrograd.watching.lines import LEAF, Tracer
@@ -32,7 +35,7 @@ ALWAYS = 8  # looks at the variables of the program that are always taken, unles
 SLOW = 0.3  # seconds for these
 SHARE = 0.05  # of the time that later ones may take
 MOST_NAMES = 100  # of variables at one look
-MOST_CUTS = 1_000
+MOST_ROWS = 2_000  # of calls, events and looks each; beyond it steps are left out, or the oldest
 
 
 @dataclass(eq=False, slots=True)
@@ -81,6 +84,13 @@ class Look:
     held: list[tuple[str, int]]
 
 
+@dataclass
+class Variables:
+    """Variables by their names, where a frame is expected."""
+
+    f_locals: dict[str, Any]
+
+
 @dataclass(eq=False)
 class Recorder:
     """Everything that was written down. `install` begins, `remove` ends."""
@@ -94,6 +104,7 @@ class Recorder:
     looks: list[Look] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     count: int = 0  # of backward calls
+    pace: Pace | None = None  # None: every step is recorded
 
     def __post_init__(self) -> None:
         real = isinstance(self.engine, TorchEngine)
@@ -104,10 +115,15 @@ class Recorder:
         self.lives = Lives(self.reader, self.engine.counter, self.modules)
         self.steps = Steps(self.keep, self.wanted)
         self.enabled = True
+        self.asleep = False  # in a step that is passed over
+        self.slept = False  # ever
         self._local = threading.local()
         self._lock = threading.RLock()
         self._undo: list[Callable[[], None]] = []
-        self._depth = 0
+        self._asleep_undo: list[Callable[[], None]] = []  # what is not in place while asleep
+        self._step_hook: Any = None
+        self._wake_undo: Callable[[], None] = lambda: None
+        self.crowded_out: dict[str, int] = {}  # rows that were left out inside of a step
         self._names: dict[int, tuple[Any, str]] = {}  # while variables are looked at
         self._looked = 0
         self._spent = 0.0
@@ -118,21 +134,43 @@ class Recorder:
     def install(self) -> None:
         """Put the patches in place."""
         optimizers = import_module(f"{self.engine.torch.__name__}.optim.optimizer")
-        self._undo.append(self.engine.watch(self._around_backward))
-        self._undo.append(self.modules.start())
         handle = optimizers.register_optimizer_step_post_hook(self._after_step)
-        self._undo.append(handle.remove)
+        self._undo.append(lambda: self._step_hook.remove())
+        self._step_hook = handle
+        if isinstance(self.engine, TorchEngine):  # costs next to nothing
+            self._undo.append(self.engine.watch(self._around_backward))
+        self._watch()
+        self._event()
+        self.tracer.at_thread_end = self._at_thread_end
+
+    def _watch(self) -> None:
+        """What is in place in recorded steps alone."""
+        undo = self._asleep_undo
+        if not isinstance(self.engine, TorchEngine):
+            undo.append(self.engine.watch(self._around_backward))
+        undo.append(self.modules.start())
         for name in ("detach", "detach_"):
             self._watch_detach(name)
-        self._event()
+        undo.append(
+            watch_writes(self.engine.torch, self.tracer, self.engine.counter, self._after_write)
+        )
+
+    def _unwatch(self) -> None:
+        while self._asleep_undo:
+            self._asleep_undo.pop()()
 
     def remove(self) -> None:
         """Take the patches away; what was written stays."""
         if not self.enabled and not self._undo:
             return
         self.enabled = False
+        if self.asleep:
+            self.asleep = False
+            self._wake_undo()
+        self._unwatch()
         while self._undo:
             self._undo.pop()()
+        self.tracer.at_thread_end = None
         self.lives.stop()
         if self.steps.called_since or not self.steps.by_optimizer:
             self.steps.close()
@@ -163,7 +201,7 @@ class Recorder:
             else:
                 setattr(kind, name, before)
 
-        self._undo.append(undo)
+        self._asleep_undo.append(undo)
 
     def _is_user(self, frame: FrameType) -> bool:
         return self.tracer.is_user_file(frame.f_code.co_filename)
@@ -197,6 +235,11 @@ class Recorder:
             found = self._local.marks = Marks()
         return found
 
+    @property
+    def _depth(self) -> int:
+        """Backward calls of this thread that run now, one in another."""
+        return getattr(self._local, "depth", 0)
+
     def _event(self) -> Position:
         """Something happens now."""
         slot = self.lives.clock.slot
@@ -209,25 +252,100 @@ class Recorder:
         return log.places_of(log.here())
 
     def _after_step(self, optimizer: object, args: object, keywords: object) -> None:
-        if self.enabled:
-            self._safely(self._note_step, optimizer)
+        if not self.enabled:
+            return
+        if self.asleep:
+            ended = self._pass_over(optimizer)
+        else:
+            ended = self._safely(self._note_step, optimizer)
+        if ended and self.pace is not None and self.enabled and len(self.tracer.logs) == 1:
+            awake = self.pace.turn(not self.asleep) or self.steps.number in self.steps.wanted
+            if awake == self.asleep:
+                self._wake() if awake else self._sleep(optimizer)
+                self.pace.changed()
 
-    def _note_step(self, optimizer: object) -> None:
+    def _sleep(self, optimizer: object) -> None:
+        """Record nothing until the end of a step; nodes of retrograd know their lines anyway."""
+        self.asleep = self.slept = True
+        self._unwatch()
+        if not isinstance(self.engine, TorchEngine):
+            self.tracer.pause()
+            self._count_steps_cheaply(optimizer)
+
+    def _wake(self) -> None:
+        """Record again."""
+        self.asleep = False
+        self._wake_undo()
+        self._wake_undo = lambda: None
+        if not isinstance(self.engine, TorchEngine):
+            self.tracer.resume(sys._getframe(1))
+        self._watch()
+
+    def _count_steps_cheaply(self, optimizer: object) -> None:
+        """With any hook retrograd's optimizers leave their compiled way: replace `step` instead."""
+        optimizers = import_module("retrograd.optim.optimizer")
+        kind: Any = optimizers.Optimizer
+        if "step" in {name for base in type(optimizer).__mro__[:-2] for name in vars(base)}:
+            return  # a step of its own
+        original = kind.__dict__["step"]
+        bound = original.__get__
+        after = self._after_step
+        self._step_hook.remove()
+
+        def step(optimizer: Any, *args: Any, **keywords: Any) -> Any:
+            result = bound(optimizer, kind)(*args, **keywords)
+            after(optimizer, args, keywords)
+            return result
+
+        kind.step = step
+
+        def undo() -> None:
+            kind.step = original
+            self._step_hook = optimizers.register_optimizer_step_post_hook(after)
+
+        self._wake_undo = undo
+
+    def _pass_over(self, optimizer: object) -> bool:
+        closed = self.steps.after_optimizer(optimizer, self._event())
+        if closed:
+            self.steps.pass_over()
+        return closed
+
+    def _note_step(self, optimizer: Any) -> bool:
         self.lives.settle()
-        if self.steps.after_optimizer(optimizer, self._event()):
+        places = self._stack()
+        how = f"{type(optimizer).__name__}.step()"
+        number = self.engine.counter()
+        position = self._event()
+        write = Write(position, number, places[-1] if places else None, how)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.lives.note_write(parameter, write)
+        closed = self.steps.after_optimizer(optimizer, position)
+        if closed:
             self._leave_out()
+        return closed
+
+    def _after_write(self, tensor: Any, name: str, number: int, frame: FrameType) -> None:
+        if self.enabled:
+            self._safely(self._note_write, tensor, name, number, frame)
+
+    def _note_write(self, tensor: Any, name: str, number: int, frame: FrameType) -> None:
+        position = Position(self.lives.clock.slot, 0, self.engine.counter() - 0.3)
+        self.lives.note_write(tensor, Write(position, number, _place_in(frame), shown(name)))
 
     def _note_detach(self, node: Node, result: Any, frame: FrameType) -> None:
         position = self._event()
         cut = self.lives.cut(node, position)
         if result.grad_fn is None:
-            detached = self.lives.detached
-            detached[memory_key(self.reader, result)] = weakref.ref(result), cut
-            while len(detached) > MOST_CUTS:
-                del detached[next(iter(detached))]
-        code = frame.f_code
-        place = Place(code.co_filename, frame.f_lineno, code.co_qualname)
-        self.events.append(RecordedEvent(position, "detach", "", place, cut))
+            self.lives.note_detached(result, cut)
+            state = self.tracer.log.live.get(frame)
+            if state is not None:
+                site = state[0], frame.f_lineno, state[1]
+                self.lives.uses.note(cut, self.engine.counter(), site)
+        self.events.append(RecordedEvent(position, "detach", "", _place_in(frame), cut))
+        self._keep_few()
 
     def note_error(self, message: str, place: Place | None) -> None:
         """An error has ended the program."""
@@ -246,10 +364,12 @@ class Recorder:
     ) -> Any:
         if not self.enabled:
             return run()
+        if self.asleep:
+            return self._unrecorded((outputs, retain, create, inputs, accumulates), run)
         noted = self._safely(self._before, outputs, retain, create, inputs, accumulates)
         if noted is None:
             return run()
-        self._depth += 1
+        self._local.depth = self._depth + 1
         error: BaseException | None = None
         try:
             return run()
@@ -257,9 +377,26 @@ class Recorder:
             error = raised
             raise
         finally:
-            self._depth -= 1
+            self._local.depth -= 1
             self._safely(self._after, *noted, error)
             del error, noted
+
+    def _unrecorded(self, asked: tuple[Any, ...], run: Original) -> Any:
+        """A call in a step that is passed over, unless it fails."""
+        self.count += 1
+        try:
+            return run()
+        except Exception as error:
+            if self.asleep:
+                self._wake()
+                self._safely(self._note_failed, asked, error)
+            raise
+
+    def _note_failed(self, asked: tuple[Any, ...], error: Exception) -> None:
+        """A call has failed in a step that was passed over: what can still be seen is noted."""
+        self.count -= 1
+        call, walked, _ = self._before(*asked)
+        self._after(call, walked, False, error)
 
     def _before(
         self,
@@ -271,6 +408,7 @@ class Recorder:
     ) -> tuple[RecordedCall, list[Passed], bool]:
         tensors: list[Any] = [t for t in outputs if isinstance(t, self.reader.tensor)]
         nodes = walk(tensor.grad_fn for tensor in tensors)
+        self.tracer.log.walks = True
         names = self._before_events(tensors)
         self._add(tensor.grad_fn for tensor in tensors)
         passed = {node: n for node, n in nodes.items() if n < LEAF}
@@ -284,7 +422,7 @@ class Recorder:
         inside = list(passed)
         walked = [Passed(inside[place], n, self.lives.life_of(inside[place])) for n, place in order]
         roots = [self.lives.index_of(t.grad_fn) for t in tensors if t.grad_fn is not None]
-        self.steps.samples.append(
+        self.steps.sample(
             Sample(Position(self.lives.clock.slot, 0, 0), self.lives.bytes, self.lives.nodes)
         )
         self.count += 1
@@ -293,13 +431,27 @@ class Recorder:
             kind="backward" if accumulates else "grad",
             start=self._event(),
             roots=[root for root in roots if root is not None],
-            of=", ".join(names.get(id(tensor), "") for tensor in tensors).strip(", "),
+            of=self._said(tensors, names),
             retain=bool(retain),
             how=_how(retain, create, inputs if accumulates else ()),
             places=self._stack(),
         )
         self.calls.append(call)
+        self._keep_few()
         return call, walked, isinstance(retain, bool)
+
+    def _said(self, tensors: list[Any], names: dict[int, str]) -> str:
+        """What a call is about, as the program says it: a variable, or what stands in the text."""
+        found = [names.get(id(tensor), "") for tensor in tensors]
+        if all(found):
+            return ", ".join(found)
+        if self._depth:
+            return ""
+        found = [name or self._local_name(t) for name, t in zip(found, tensors, strict=True)]
+        frames = self._frames()
+        if all(found) or not frames:
+            return ", ".join(name for name in found if name)
+        return said_at(frames[0])
 
     def _before_events(self, tensors: list[Any]) -> dict[int, str]:
         """Whether a loop has turned, and what the variables of the program hold."""
@@ -358,30 +510,64 @@ class Recorder:
     # -------------------------------------------------------------------- what is looked at
 
     def _add(self, roots: Iterable[Node | None]) -> None:
-        leaves = self.lives.add(roots, self.tracer.log, self._marks)
+        tracer = self.tracer
+        others: list[tuple[int, int]] = []
+        if len(tracer.logs) > 1:  # threads of retrograd count together
+            own = isinstance(self.reader, RetrogradReader)
+            others = [(0, LEAF)] if own else tracer.others_making()
+        leaves = self.lives.add(roots, tracer.log, self._marks, others)
         if leaves:
             self._name_leaves(leaves)
 
     def _name_leaves(self, leaves: list[Life]) -> None:
-        names = self._names or named_tensors(self._frames(), self.reader.tensor)
+        names = self._names or self._search(self._frames()) or {}
         for life, tensor in self.lives.leaf_tensors(leaves):
             entry = names.get(id(tensor))
-            if entry is not None:
-                self.lives.name_leaf(life, tensor, entry[1])
+            name = self._local_name(tensor) if entry is None else entry[1]
+            if name:
+                self.lives.name_leaf(life, tensor, name)
+
+    def _local_name(self, tensor: Any) -> str:
+        """The name of a variable in one of the innermost functions; "" if there is none."""
+        for frame in self._frames()[:2]:
+            for name, value in frame.f_locals.items():
+                if value is tensor:
+                    return name
+        return ""
+
+    def _search(self, scopes: list[Any]) -> dict[int, tuple[Any, str]] | None:
+        """All tensors that variables lead to; None where looking has taken its share of time."""
+        elapsed = time.perf_counter() - self._started
+        if self._spent > (SHARE * elapsed if self._looked > ALWAYS else SLOW):
+            return None
+        now = time.thread_time()
+        found = named_tensors(scopes, self.reader.tensor)
+        self._spent += time.thread_time() - now
+        return found
 
     def _frames(self) -> list[FrameType]:
         """The user's functions that run now, innermost first."""
         return list(self.tracer.log.live)[::-1]
 
+    def _at_thread_end(self, frame: FrameType) -> None:
+        """What a thread has made is written down in it: only its own log knows the lines."""
+        if self.enabled:
+            self._safely(self._add_from, frame)
+
+    def _add_from(self, frame: FrameType) -> None:
+        names = frame.f_code.co_names
+        used = {name: frame.f_globals[name] for name in names if name in frame.f_globals}
+        found = named_tensors([Variables({**used, **frame.f_locals})], self.reader.tensor).values()
+        self._add(tensor.grad_fn for tensor, _ in found)
+
     def _look(self, scopes: list[Any]) -> dict[int, str]:
         """Find the tensors with history in the program's variables; gives their names by id."""
         self._looked += 1
         self.lives.inputs.clear()
-        elapsed = time.perf_counter() - self._started
-        if self._spent > (SHARE * elapsed if self._looked > ALWAYS else SLOW):
+        searched = self._search(scopes)
+        if searched is None:
             return {}
-        now = time.thread_time()
-        found = self._names = named_tensors(scopes, self.reader.tensor)
+        found = self._names = searched
         holding = []
         for tensor, name in found.values():
             if tensor.grad_fn is not None:
@@ -394,7 +580,6 @@ class Recorder:
         position = Position(self.lives.clock.slot, 0, self.engine.counter() - 0.2)
         rows = [(name, index) for name, index in held if index is not None]
         self.looks.append(Look(position, rows[:MOST_NAMES]))
-        self._spent += time.thread_time() - now
         return {id(tensor): name for tensor, name in found.values()}
 
     def mark(self, label: str) -> None:
@@ -420,21 +605,30 @@ class Recorder:
     def _leave_out(self) -> None:
         """Keep no more than was asked for, and than fits."""
         while True:
-            crowded = len(self.lives.known) > MOST_NODES // 2
+            rows = max(len(self.calls), len(self.events), len(self.looks))
+            crowded = len(self.lives.known) > MOST_NODES // 2 or rows > MOST_ROWS
             span = self.steps.victim(crowded)
             if span is None:
                 return
             start, end = self.steps.extent(span)
-            inside = [
-                life
-                for life in self.lives.known.values()
-                if start <= life.born < end and not life.leaf
-            ]
             self.calls = [c for c in self.calls if not start <= c.start < end]
             self.events = [e for e in self.events if not start <= e.position < end]
             self.looks = [look for look in self.looks if not start <= look.position < end]
-            self.lives.forget(inside)
+            self.lives.forget(start, end)
             self.steps.drop(span)
+
+    def _keep_few(self) -> None:
+        """One step may have more calls, detaches and looks than can be kept: the oldest go."""
+        for name in ("calls", "events", "looks"):
+            rows = getattr(self, name)
+            if len(rows) > 2 * MOST_ROWS:
+                del rows[: len(rows) - MOST_ROWS]
+                self.crowded_out[name] = self.crowded_out.get(name, 0) + MOST_ROWS
+
+
+def _place_in(frame: FrameType) -> Place:
+    code = frame.f_code
+    return Place(code.co_filename, frame.f_lineno, code.co_qualname)
 
 
 def _how(retain: object, create: bool, inputs: Sequence[Any]) -> str:

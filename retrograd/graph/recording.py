@@ -18,6 +18,7 @@ from retrograd.diagnostics.report import Place
 from retrograd.graph import schema
 from retrograd.graph.assembly import Facts, assemble
 from retrograd.graph.lives import Life, Memory, Position
+from retrograd.graph.pacing import Pace
 from retrograd.graph.page import write_page
 from retrograd.graph.recorder import RecordedCall, Recorder
 from retrograd.graph.steps import KEPT
@@ -39,6 +40,9 @@ class record:
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
     steps    how many steps of the training loop are kept: the first, the last, and that of the peak
     title    what the page is called
+    every_step  record every step of a long run too; by default, after as many steps as are kept and
+             a second of processor time, some are passed over, so that the run takes about twice its
+             time at most (where an optimizer tells what a step is)
 
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.graph.record(engine="retrograd") as r:
@@ -53,7 +57,14 @@ class record:
     The program runs as without it; an exception goes on its way, and is in the record.
     """
 
-    def __init__(self, engine: str | None = None, *, steps: int = KEPT, title: str = "") -> None:
+    def __init__(
+        self,
+        engine: str | None = None,
+        *,
+        steps: int = KEPT,
+        title: str = "",
+        every_step: bool = False,
+    ) -> None:
         if engine not in (None, "torch", "retrograd"):
             raise ValueError(f"engine must be 'torch' or 'retrograd', not {engine!r}")
         if steps < 3:
@@ -61,6 +72,7 @@ class record:
         self.title = title
         self._engine = engine
         self._steps = steps
+        self._every_step = every_step
         self._made: schema.Recording | None = None
         self._own_tracer = False
         self.recorder: Recorder | None = None
@@ -92,7 +104,8 @@ class record:
         if tracer is None or not tracer.running:  # else the doctor's, or that of an outer block
             tracer = make_tracer(engine.counter, is_user)
             self._own_tracer = True
-        self.recorder = Recorder(engine, tracer, self._steps, wanted)
+        pace = Pace(self._steps) if self._own_tracer and not self._every_step else None
+        self.recorder = Recorder(engine, tracer, self._steps, wanted, pace=pace)
         try:
             self.recorder.install()
         except BaseException:
@@ -111,6 +124,8 @@ class record:
             recorder.tracer.stop()
         if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
             recorder.note_error(first_line(error), _place_of(error))
+            if recorder.asleep:
+                recorder.unseen.append("not recorded: the step that failed (every_step=True)")
         recorder.look_at(scopes)
         recorder.unseen += [f"not seen: {sentence}" for sentence in recorder.tracer.unseen]
         recorder.remove()
@@ -276,7 +291,8 @@ def _not_visible(library: str) -> list[str]:
     notes = ["nodes that were made and dropped between two backward calls may be missing"]
     if library == "torch":
         notes.append(
-            "not visible in PyTorch: what write-into-view nodes save; the thread of a node"
+            "not visible in PyTorch: what write-into-view nodes save; the thread of a node (its "
+            "line is looked for in the thread whose variables or whose backward call led to it)"
         )
     return notes
 

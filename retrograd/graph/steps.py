@@ -15,6 +15,7 @@ from retrograd.watching.lines import BackEdge, LineLog, Step
 
 END = Position(1 << 62, 0, 0)
 KEPT = 20  # steps, where nothing else is asked for
+MOST_SAMPLES = 4_000
 
 
 @dataclass(eq=False, slots=True)
@@ -60,6 +61,13 @@ class Steps:
         place = self.spans.index(span) + 1
         end = self.spans[place].start if place < len(self.spans) else END
         return span.start, end
+
+    def sample(self, sample: Sample) -> None:
+        """Note what is held now; of very many, only the largest stay."""
+        self.samples.append(sample)
+        if len(self.samples) > MOST_SAMPLES:
+            largest = sorted(self.samples, key=lambda each: each.bytes)[MOST_SAMPLES // 2 :]
+            self.samples = sorted(largest, key=lambda each: each.position)
 
     @property
     def peak(self) -> Sample | None:
@@ -117,6 +125,18 @@ class Steps:
         return True
 
     # ---------------------------------------------------------------------------- leaving out
+
+    @property
+    def number(self) -> int:
+        """The number of the step that runs now, as far as it is known."""
+        return self.spans[-1].last + (self._pending is not None)
+
+    def pass_over(self) -> None:
+        """The step that has just begun to be known was not recorded."""
+        self.spans[-1].dropped = True
+        if len(self.spans) > 1 and self.spans[-2].dropped:
+            self.spans[-2].last = self.spans[-1].last
+            del self.spans[-1]
 
     def victim(self, crowded: bool) -> StepSpan | None:
         """The step to leave out, if there are too many: not of the first, the last, the peak."""

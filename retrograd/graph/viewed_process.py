@@ -28,7 +28,9 @@ class View(ProgramRun):
         self.json = None if config["json"] is None else Path(config["json"])
         self.compared: list[int] = config["compare"]
         self.width: int = config["width"]
-        self.record = ProgramRecord(config["title"], config["steps"], self.compared)
+        self.record = ProgramRecord(
+            config["title"], config["steps"], self.compared, every_step=config["every_step"]
+        )
 
     def begin(self, engine: Engine) -> None:
         """The program has the library now: record from here."""

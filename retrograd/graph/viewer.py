@@ -30,6 +30,7 @@ class Order:
     json: Path | None = None
     steps: int = KEPT
     compare: list[int] = field(default_factory=list)
+    every_step: bool = False
     max_seconds: float | None = None
 
     @property
@@ -51,6 +52,7 @@ def view_program(order: Order) -> int:
             "json": None if order.json is None else os.path.abspath(order.json),
             "steps": order.steps,
             "compare": order.compare,
+            "every_step": order.every_step,
             "title": order.title,
             "width": text_width(),
             "answer": os.fspath(answer),

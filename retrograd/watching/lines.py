@@ -115,13 +115,26 @@ class LineLog:
         self.forgotten = 0  # nodes below this number have no entry any more
         self.ended = LEAF  # nodes from this number on have none either
         self.is_user_file: Callable[[str], bool] | None = None  # set where nothing is traced
+        self.walks = False  # this thread has called backward
 
     def site_of(self, number: int) -> tuple[int, int, int] | None:
         """Chain, line and activation that made a node; None if it is not known."""
         if number >= self.ended or number < self.forgotten:
             return None
         position = bisect_right(self.numbers, number) - 1
-        return self.sites[position] if position >= 0 else None
+        if position < 0 or not self.sites[position][0]:
+            return None
+        return self.sites[position]
+
+    def interrupt(self) -> None:
+        """Nodes that are made from now on have no line here, until the next entry."""
+        self.live.clear()
+        number = self.counter()
+        if self.numbers and self.numbers[-1] == number:
+            self.sites[-1] = (0, 0, 0)
+        else:
+            self.numbers.append(number)
+            self.sites.append((0, 0, 0))
 
     def end(self) -> None:
         """Nodes that are made from now on have no line here."""
@@ -255,6 +268,8 @@ class Tracer:
         self._trace: Any = None
         self.running = False
         self.unseen: list[str] = []  # what could not be traced, and why
+        self.at_thread_end: Callable[[FrameType], None] | None = None
+        """Called as the outermost function of the user returns in another thread than the first."""
         global _latest
         _latest = weakref.ref(self)
 
@@ -266,6 +281,20 @@ class Tracer:
             found = self._local.log = LineLog(self.chains, self._counter)
             self.logs[threading.get_ident()] = found
         return found
+
+    def others_making(self) -> list[tuple[int, int]]:
+        """The numbers of nodes that other threads have made so far, which run and never walk them.
+
+        A node of such a number may be theirs: PyTorch counts in each thread, and a node does not
+        tell its thread.
+        """
+        here = self.log
+        return [
+            (log.numbers[0], log.numbers[-1])
+            for log in list(self.logs.values())
+            if log is not here and log.live and not log.walks and log.numbers
+            if log.numbers[-1] > log.numbers[0]
+        ]
 
     def is_user_file(self, file: str) -> bool:
         """Whether a file belongs to the user's program."""
@@ -293,6 +322,19 @@ class Tracer:
         for running in self.user_frames(frame):
             running.f_trace = trace(running, "call", None)
         sys.settrace(trace)
+
+    def pause(self) -> None:
+        """Follow nothing for a while: this thread runs as if nobody watched."""
+        if self.running and sys.gettrace() is self._trace:
+            sys.settrace(None)
+            self.log.interrupt()
+
+    def resume(self, frame: FrameType | None) -> None:
+        """Go on after `pause`; the user's frames from one outwards run already."""
+        if self.running and sys.gettrace() is None:
+            for running in self.user_frames(frame):
+                running.f_trace = self._trace(running, "call", None)
+            sys.settrace(self._trace)
 
     def user_frames(self, frame: FrameType | None) -> list[FrameType]:
         """The user's frames from one outwards, outermost first."""
@@ -335,6 +377,7 @@ class Tracer:
         numbers, sites = log.numbers, log.sites
         chains, user, library = self.chains, self._user, self._library
         is_user_file = self.is_user_file
+        first = threading.current_thread() is threading.main_thread()
 
         def write(chain: int, line: int, activation: int) -> None:
             number = counter()
@@ -370,6 +413,8 @@ class Tracer:
                 if outer is not None:
                     state = live[outer]
                     write(state[0], outer.f_lineno, state[1])
+                elif not first and self.at_thread_end is not None:
+                    self.at_thread_end(frame)
             return on_line
 
         def on_call(frame: FrameType, event: str, arg: Any) -> Any:

@@ -7,6 +7,7 @@ the way in which lines become known differs. A debugger or coverage may run besi
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -59,22 +60,39 @@ class MonitoringTracer(Tracer):
             (events.PY_UNWIND, self._unwind),
         ):
             _monitoring.register_callback(self._tool, event, callback)
-        for running in self.user_frames(frame):
-            self._follow(running.f_code)
-            self._add(self.log, running)
-        _monitoring.set_events(self._tool, self._global_events)
+        self._follow_running(frame)
 
     def stop(self) -> None:
         """Follow nothing any more."""
         if not self.running:
             return
         self.running = False
+        self._no_events()
+        _monitoring.free_tool_id(self._tool)
+        self.log.end()
+
+    def pause(self) -> None:
+        """Follow nothing for a while."""
+        if self.running:
+            self._no_events()
+            self.log.interrupt()
+
+    def resume(self, frame: FrameType | None) -> None:
+        """Go on after `pause`; the user's frames from one outwards run already."""
+        if self.running:
+            self._follow_running(frame)
+
+    def _follow_running(self, frame: FrameType | None) -> None:
+        for running in self.user_frames(frame):
+            self._follow(running.f_code)
+            self._add(self.log, running)
+        _monitoring.set_events(self._tool, self._global_events)
+
+    def _no_events(self) -> None:
         _monitoring.set_events(self._tool, 0)
         for code in self._codes.values():
             _monitoring.set_local_events(self._tool, code, 0)
         self._codes.clear()
-        _monitoring.free_tool_id(self._tool)
-        self.log.end()
 
     def _follow(self, code: CodeType) -> None:
         if id(code) not in self._codes:
@@ -142,3 +160,6 @@ class MonitoringTracer(Tracer):
         if outer is not None:
             state = live[outer]
             self._write(log, state[0], outer.f_lineno, state[1])
+        elif self.at_thread_end is not None:
+            if threading.current_thread() is not threading.main_thread():
+                self.at_thread_end(frame)
