@@ -163,6 +163,15 @@ class Memory:
         return arrays
 
 
+def result_bytes(recipe: Recipe) -> int:
+    """How many bytes one run of a recipe makes; nothing where they are not known."""
+    node = recipe.node()
+    if node is None:
+        return 0
+    count = len(node.shape) if isinstance(node.shape, list) else 1
+    return sum([_size(node, number) for number in range(count)])
+
+
 def _size(node: Node, number: int) -> int:
     several = isinstance(node.shape, list)
     shape, dtype = (node.shape[number], node.dtype[number]) if several else (node.shape, node.dtype)

@@ -162,12 +162,32 @@ class Recipe:
                 if type(entry) is Value:
                     yield entry
 
+    def draw_again(self, drawn: Callable[[Tensor], Value | None]) -> None:
+        """Take random numbers from where they can be drawn again, not from the tensor itself."""
+        self.arguments = tuple(
+            [
+                [_or_drawn(entry, drawn) for entry in argument]
+                if type(argument) is list
+                else _or_drawn(argument, drawn)
+                for argument in self.arguments
+            ]
+        )
+
     def leaves(self) -> Iterator[Leaf]:
         """The leaves and constants that it reads."""
         for argument in self.arguments:
             for entry in argument if type(argument) is list else (argument,):
                 if type(entry) is Leaf:
                     yield entry
+
+
+def _or_drawn(argument: Any, drawn: Callable[[Tensor], Value | None]) -> Any:
+    value = drawn(argument.tensor) if type(argument) is Leaf else None
+    if value is None:
+        return argument
+    if value.recipe is not None:
+        value.recipe.readers += 1
+    return value
 
 
 # what multiplies matrices: every result takes as many products as the inner size

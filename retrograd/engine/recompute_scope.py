@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd.backend import is_array
+from retrograd.engine.draws import Draws
 from retrograd.engine.letting_go import let_go, let_go_before, thin_out
 from retrograd.engine.node import Node
 from retrograd.engine.recipes import Given, Recipe, Unknown, Value, recipe_of
@@ -38,7 +39,8 @@ class Scope:
         self.start = upcoming_sequence()
         self.recipes: weakref.WeakKeyDictionary[Node, Recipe | str] = weakref.WeakKeyDictionary()
         self.values: weakref.WeakKeyDictionary[Node, dict[int, Value]] = weakref.WeakKeyDictionary()
-        self._draws: dict[int, tuple[weakref.ref[Tensor], Value]] = {}
+        self.draws = Draws()
+        self.drawn = self.draws.drawn
         self._window = Window(self.start, SMALLEST_WINDOW)
 
     def value_of(self, node: Node, number: int) -> Value:
@@ -71,24 +73,6 @@ class Scope:
         if history is not None and history is not node:
             self._look_at(history, given)
         self._read(arguments[1:])
-
-    def drew(self, tensor: Tensor, draw: Callable[[], Array]) -> None:
-        """A tensor of random numbers was made; `draw` makes the same again."""
-        key = id(tensor)
-        value = Value(Recipe(None, (), lambda _: [draw()]), 0)
-
-        def forget(_: object) -> None:
-            self._draws.pop(key, None)
-
-        self._draws[key] = weakref.ref(tensor, forget), value
-
-    def drawn(self, tensor: Tensor) -> Value | None:
-        """The value of a tensor of random numbers that nobody has changed."""
-        found = self._draws.get(id(tensor))
-        if found is None or found[0]() is not tensor:
-            return None
-        cell = tensor._cell
-        return found[1] if cell is None or cell.version == 0 else None
 
     def _look_at(self, node: Node, given: Given | None) -> None:
         try:
@@ -208,9 +192,11 @@ def recomputing() -> Iterator[None]:
         yield
         return
     scope = Scope()
+    outer, STATE.draws = STATE.draws, scope.draws
     set_scope(scope)
     try:
         yield
     finally:
         set_scope(None)
+        STATE.draws = outer
     scope.close()

@@ -126,7 +126,9 @@ class Survey:
     def _look_at(self, node: Node) -> None:
         if node not in self.recipes:
             try:
-                self.recipes[node] = recipe_of(node, self.value_of)
+                recipe = recipe_of(node, self.value_of)
+                recipe.draw_again(self._drawn)
+                self.recipes[node] = recipe
             except Unknown as reason:
                 self.recipes[node] = str(reason)
         for place, maker, number, array, cell, version in saved_values(node):
@@ -174,13 +176,17 @@ class Survey:
         return found
 
 
-def survey(roots: Iterable[Node]) -> Survey:
+Drawn = Callable[[Tensor], Value | None]
+
+
+def survey(roots: Iterable[Node], drawn: Drawn = lambda tensor: None) -> Survey:
     """What the graph behind some nodes saved, and what of it can be computed again.
 
     ``survey([loss.grad_fn]).entries`` has, for every saved value that the graph made, its `nbytes`,
     the `cost` of computing it again and the `reason` why that cannot be done, if it cannot.
+    `drawn` knows the values of tensors of random numbers.
     """
-    return Survey(_nodes_behind(roots), {}, {}, lambda tensor: None)
+    return Survey(_nodes_behind(roots), {}, {}, drawn)
 
 
 def _nodes_behind(roots: Iterable[Node]) -> list[Node]:
@@ -260,6 +266,11 @@ class Computed:
         self.arrays: dict[Recipe, Sequence[Array]] = {}
         self.newest: list[tuple[int, int, Recipe]] = []  # a heap
         self.reads: dict[Recipe, int] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is there now."""
+        return sum([int(array.nbytes) for made in self.arrays.values() for array in made])
 
     def drop_newer(self, sequence: int) -> None:
         """Forget what only nodes newer than that could need: the walk has passed them."""
@@ -345,9 +356,11 @@ def _plainly() -> Iterator[None]:
     """Without what the surroundings would add: history, casts, hooks, a scope's notes."""
     state = STATE
     enabled, cut, hooks = state.grad_enabled, state.cut, state.saved_hooks
-    autocast, inference, scope = state.autocast, state.inference, state.scope
+    autocast, inference = state.autocast, state.inference
+    scope, draws = state.scope, state.draws
     set_grad_mode(False, IN_HOOK)
     try:
+        state.draws = None
         set_scope(None)
         set_saved_hooks(())
         set_autocast(None)
@@ -358,4 +371,5 @@ def _plainly() -> Iterator[None]:
         set_autocast(autocast)
         set_saved_hooks(hooks)
         set_scope(scope)
+        state.draws = draws
         set_grad_mode(enabled, cut)

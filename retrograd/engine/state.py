@@ -23,6 +23,7 @@ from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
+    from retrograd.engine.draws import Draws
     from retrograd.engine.node import BackwardCall, Node
     from retrograd.engine.recompute_scope import Scope
     from retrograd.ops.registry import Op
@@ -100,6 +101,7 @@ class _State(threading.local):
     op_modes: tuple[Any, ...] = ()  # what runs ops in the kernels' place, the innermost last
     on_saved: Callable[[Node], None] | None = None  # is told of each new node that saved values
     scope: Scope | None = None  # the open `graph.recompute`, which every op tells of its node
+    draws: Draws | None = None  # is told of random numbers, by those who look for it
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
     autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on

@@ -1,9 +1,10 @@
 """`graph.budget`: what is saved for backward stays under a size, by computing again or moving.
 
-Whenever the graph has grown beyond the limit, values go until a quarter of it is free again. For
-each block of memory the time is estimated that it takes to do without it: computing it again, from
-values that stay, or writing it to a file and reading it back. What has the most bytes for its time
-goes first, in the cheaper of the two ways.
+Whenever the next op might take the graph beyond the limit, values go until a quarter of it is free
+again. For each block of memory the time is estimated that it takes to do without it: computing it
+again, from values that stay, or writing it to a file and reading it back. What has the most bytes
+for its time goes first, in the cheaper of the two ways. What is computed again lies in memory for a
+while, too: when the block ends, as much as the largest of it needs is set free.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from weakref import ref
 from retrograd.backend.arrays import Array
 from retrograd.diagnostics.render import display_path
 from retrograd.engine.accumulate import is_accumulator
+from retrograd.engine.draws import Draws
 from retrograd.engine.elsewhere import Moved, is_movable, move, weakly
 from retrograd.engine.function_node import FunctionNode
-from retrograd.engine.letting_go import demote
+from retrograd.engine.letting_go import demote, result_bytes
 from retrograd.engine.node import Node, dressed
 from retrograd.engine.packing import SavedTensor, pack_node
 from retrograd.engine.recipes import Recipe, Value
-from retrograd.engine.recomputing import Entry, Survey, owner_of, saved_values, survey
+from retrograd.engine.recomputing import Entry, Survey, owner_of, restored, saved_values, survey
 from retrograd.engine.state import STATE, set_on_saved
 from retrograd.graph.offloading import offload
 from retrograd.graph.sizes import bytes_of
 from retrograd.graph.wording import counted, size
 from retrograd.lifecycle.site import CallSite
+from retrograd.tensor import Tensor
 
 # Seconds for a number that a kernel reads or computes, and for a byte written and read back.
 COMPUTING, MOVING = 1e-9, 2e-9
@@ -54,6 +57,7 @@ class _Block:
         self.nbytes = entries[0].nbytes
         self.values = {entry.value for entry in entries}
         self.sources: set[Value] = set()  # what stays for it, if it is computed again
+        self.way = 0  # bytes that are there while it is computed
 
     def is_among(self, arrays: Container[int]) -> bool:
         """Whether one of its arrays is, by identity."""
@@ -64,6 +68,7 @@ class _Block:
         if any(entry.reason is not None for entry in self.entries):
             return None
         calls: set[Recipe] = set()
+        self.sources = set()
         waiting = list(self.values)
         while waiting:
             value = waiting.pop()
@@ -76,6 +81,7 @@ class _Block:
                 waiting += value.recipe.inputs()
                 if len(calls) > LONGEST:
                     return None
+        self.way = sum([result_bytes(call) for call in calls])
         return COMPUTING * sum([call.cost for call in calls])
 
 
@@ -97,15 +103,15 @@ class budget:
     ...     y = x
     ...     for _ in range(4):
     ...         y = (y * 1.5).tanh()
-    >>> chosen.nbytes <= 2_500_000, chosen.peak > 2_500_000
-    (True, True)
-    >>> y.sum().backward()
+    >>> y.sum().backward(retain_graph=True)
+    >>> chosen.nbytes <= chosen.peak <= 2_500_000
+    True
     """
 
     def __init__(self, limit: int | str, *, folder: str | None = None) -> None:
         self.limit = bytes_of(limit, "graph.budget(): limit")
         self.choices: list[Choice] = []
-        self.peak = 0  # bytes, just before something went
+        self.peak = 0  # bytes, with what was computed again, at the highest moment
         self.missing = 0  # bytes above the limit that nothing could be done about
         self._files = offload(to="disk", over=0, folder=folder)
         self._nodes: list[ref[Node]] = []
@@ -113,11 +119,15 @@ class budget:
             int, Callable[[], Array | None]
         ] = {}  # weak references to memory, by identity
         self._counted = 0
+        self._largest = 0  # bytes that one op has added
+        self._way = 0  # bytes that are there while a value is computed again
         self._stuck = 0  # what was kept when nothing more could go
-        self._outer: list[Callable[[Node], None] | None] = []
+        self._draws = Draws()
+        self._outer: list[tuple[Callable[[Node], None] | None, Draws | None]] = []
 
     def __enter__(self) -> budget:
-        self._outer.append(STATE.on_saved)
+        self._outer.append((STATE.on_saved, STATE.draws))
+        STATE.draws = self._draws
         set_on_saved(self.take)
         return self
 
@@ -127,19 +137,27 @@ class budget:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.peak = max(self.peak, self.nbytes)
-        set_on_saved(self._outer.pop())
+        told, STATE.draws = self._outer.pop()
+        set_on_saved(told)
         if not self._outer:
-            self._files.forget()
+            try:
+                self._make_room(self.limit - self._way)
+            finally:
+                self._files.forget()
 
     @property
     def nbytes(self) -> int:
         """The bytes that the graphs made in the block keep now, each block of memory once."""
         seen: dict[int, int] = {}
         for node in self._alive():
-            for owner in _memory_of(node):
+            for owner in self._memory_of(node):
                 seen[id(owner)] = int(owner.nbytes)
         return sum(seen.values())
+
+    @property
+    def above(self) -> int:
+        """By how many bytes the limit was exceeded, at the highest moment."""
+        return max(0, self.peak - self.limit)
 
     def _alive(self) -> Iterator[Node]:
         for entry in self._nodes:
@@ -150,9 +168,11 @@ class budget:
     def take(self, node: Node) -> None:
         """A node was made: if the graph is too large by now, let something go."""
         self._nodes.append(ref(node))
-        self._count(_memory_of(node))
-        if self._counted > max(self.limit, self._stuck):
-            self._make_room()
+        before = self._counted
+        self._count(self._memory_of(node))
+        self._largest = max(self._largest, self._counted - before)
+        if self._counted + self._largest > self.limit and self._counted > self._stuck:
+            self._make_room(min(self.limit * 3 // 4, self.limit - self._largest))
 
     def _count(self, memory: Iterable[Array]) -> None:
         """Count what was not counted before; what has gone since, at the next full count."""
@@ -162,21 +182,43 @@ class budget:
                 self._blocks[id(owner)] = weakly(owner)
                 self._counted += int(owner.nbytes)
 
-    def _make_room(self) -> None:
+    def _make_room(self, wanted: int) -> None:
+        """Let go until no more is kept than that, as far as it can be done."""
         self._nodes = [ref(node) for node in self._alive()]
         kept = self.nbytes
         self.peak = max(self.peak, kept)
-        if kept > self.limit:
-            self._let_go(kept - self.limit * 3 // 4)
-            kept = self.nbytes
+        if kept > min(wanted, self.limit - self._largest):
+            self._let_go(kept - max(0, wanted))
         self._counted, self._blocks = 0, {}
         for node in self._alive():
-            self._count(_memory_of(node))
+            self._count(self._memory_of(node))
+        kept = self._counted
         self.missing = max(0, kept - self.limit)
-        self._stuck = kept + self.limit // 8 if self.missing else 0  # not again for every node
+        # not again for every node
+        self._stuck = kept + self.limit // 8 if kept + self._largest > self.limit else 0
+
+    def _memory_of(self, node: Node) -> Iterator[Array]:
+        """The arrays that own the memory of what a node saved and the graph made or drew."""
+        for _, maker, _, array, *_ in saved_values(node):
+            if isinstance(maker, Node):
+                if not _views_a_leaf(maker):
+                    yield owner_of(array)
+            elif self._draws.drawn(maker) is not None:
+                yield owner_of(array)
+
+    def _restored(self, value: Value, node: Node | None = None) -> Tensor:
+        """A value that was let go; what is computed for it counts as long as it is there."""
+        found = restored(value, node)
+        call = STATE.call
+        if call is not None and call.recomputed is not None:
+            now = self._counted + call.recomputed.nbytes
+            if now > max(self.peak, self.limit):  # a walk may have freed some of it
+                now = self.nbytes + call.recomputed.nbytes
+            self.peak = max(self.peak, now)
+        return found
 
     def _let_go(self, wanted: int) -> None:
-        found = survey(list(self._alive()))
+        found = survey(list(self._alive()), self._draws.drawn)
         held = _readers(found)  # for those that went before: letting go would free nothing
         gone: set[Value] = set()
         needed: set[Value] = set()
@@ -187,7 +229,9 @@ class budget:
                 break
             if computes and not block.values & needed and not block.is_among(held):
                 seconds = block.seconds_to_compute(found, gone)
-                if seconds is not None and seconds <= MOVING * block.nbytes:
+                cheap = seconds is not None and seconds <= MOVING * block.nbytes
+                if cheap and block.way <= max(self.limit // 2, 2 * block.nbytes):
+                    self._way = max(self._way, block.way)
                     gone |= block.values
                     needed |= block.sources
                     again += block.entries
@@ -197,7 +241,7 @@ class budget:
                 away.append(block)
                 wanted -= self._note("moved", block)
         if again:
-            demote(found, again)
+            demote(found, again, self._restored)
         if away:
             self._move(away, found)
 
@@ -236,14 +280,9 @@ class budget:
             lines.append(f"{size(nbytes):>10}  {way:<14}  {what}")
         if self.missing:
             lines.append(f"{size(self.missing)} above the limit could not go")
+        elif self.above:
+            lines.append(f"{size(self.above)} above the limit at the highest moment")
         return "\n".join(line.rstrip() for line in lines)
-
-
-def _memory_of(node: Node) -> Iterator[Array]:
-    """The arrays that own the memory of what a node saved and the graph made."""
-    for _, maker, _, array, *_ in saved_values(node):
-        if isinstance(maker, Node) and not _views_a_leaf(maker):
-            yield owner_of(array)
 
 
 def _views_a_leaf(node: Node | None) -> bool:

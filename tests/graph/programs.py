@@ -48,8 +48,23 @@ class Squash(torch.autograd.Function):
         return gradient * (1 - y * y)
 
 
+class Pair(torch.autograd.Function):
+    """Two outputs, of which it saves the second, and an argument without history."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any) -> Any:
+        first, second = x * scale, (x * 0.1).exp()
+        ctx.save_for_backward(second, scale)
+        return first, second
+
+    @staticmethod
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        made, scale = ctx.saved_tensors
+        return first * scale + second * made * 0.1, None
+
+
 class Noisy(torch.autograd.Function):
-    """Draws in its forward, so that it cannot simply run again."""
+    """Draws in its forward: to run again, it needs the numbers that it had."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -84,6 +99,23 @@ def _written_twice(x: Any, y: Any) -> Any:
     return held.sin()
 
 
+def _paired(x: Any, y: Any) -> Any:
+    first, second = Pair.apply(x, torch.full((3, 1), 0.3))
+    return first.sin() * second + y
+
+
+def _dropped_in_place(x: Any, y: Any) -> Any:
+    held = x * 1
+    F.dropout(held[:2], 0.3, inplace=True)
+    return held.tanh() * y
+
+
+def _views_of_views(x: Any, y: Any) -> Any:
+    base = x.sin()
+    base.t()[1:].view_as(base.t()[1:])[:, :2].mul_(y[:2, :2])
+    return base.t().exp().sigmoid()
+
+
 def _normalized(x: Any, y: Any) -> Any:
     return F.layer_norm(x, (3,)) * y
 
@@ -116,6 +148,11 @@ STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "cube": lambda x, y: Cube.apply(x * 0.5, 0.25) + y,
     "squash": lambda x, y: Squash.apply(x * y),
     "noisy": lambda x, y: Noisy.apply(x + y),
+    "pair": _paired,
+    "dropped": _dropped_in_place,
+    "views": _views_of_views,
+    "drawn": lambda x, y: x * torch.rand(3, 3) + torch.bernoulli(torch.full((3, 3), 0.5)) * y,
+    "alpha": lambda x, y: F.alpha_dropout(x, 0.3).sin() * y,
     "detached": lambda x, y: x.detach() * y.sin(),
 }
 

@@ -83,6 +83,42 @@ def test_a_network_stays_under_its_limit(limit: str, expected: set[str], folder:
     del loss
 
 
+def test_forward_and_backward_stay_under_the_limit(folder: str) -> None:
+    """With dropout, whose masks count, and with what is computed again on the way back."""
+    torch.manual_seed(0)
+    layers = [
+        torch.nn.TransformerEncoderLayer(32, 2, 64, dropout=0.2, batch_first=True) for _ in range(6)
+    ]
+    net, x = torch.nn.Sequential(*layers), torch.randn(8, 32, 32)
+    found = []
+    for limit in (None, "4MB", "2MB", "1MB"):
+        net.zero_grad()
+        torch.manual_seed(1)
+        if limit is None:
+            loss = net(x).square().mean()
+        else:
+            with graph.budget(limit, folder=folder) as chosen:
+                loss = net(x).square().mean()
+        for _ in range(2):
+            loss.backward(retain_graph=True)
+        found.append([p.grad.clone() for p in net.parameters()])
+        if limit is not None:
+            assert 0 < chosen.peak <= chosen.limit and chosen.above == chosen.missing == 0
+            assert chosen.choices and "above" not in str(chosen)
+    assert all(same(one, found[0]) for one in found)
+    del loss
+
+
+def test_a_moment_above_the_limit_is_told(folder: str) -> None:
+    """A single value that is larger than what is free cannot be foreseen."""
+    x = torch.randn(300, 300, requires_grad=True)
+    with graph.budget("300kB", folder=folder) as chosen:
+        loss = x.exp().sum()  # 360 kB: kept for a moment, then computed again
+    assert chosen.missing == 0 and chosen.above == 60_000
+    assert str(chosen).splitlines()[-1] == "58.6 KiB above the limit at the highest moment"
+    loss.backward()
+
+
 def test_what_is_cheap_is_computed_again_and_what_is_not_is_moved(folder: str) -> None:
     x = torch.randn(200, 200, requires_grad=True)
     weight = torch.randn(200, 200)

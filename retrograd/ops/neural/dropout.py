@@ -93,13 +93,13 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
         return input
     if p == 1:
         return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
-    begin = None if STATE.scope is None else default_generator.position()
+    begin = None if STATE.draws is None else default_generator.position()
     noise = _noise(array, 1 - p, features)
     _check_type(array)
     drawn = noise._elements()  # fresh: ours to write
     drawn /= 1 - p
-    if STATE.scope is not None and begin is not None and not TRANSFORMS.active:
-        STATE.scope.drew(noise, _drawn_again(begin, array, 1 - p, features))
+    if STATE.draws is not None and begin is not None and not TRANSFORMS.active:
+        STATE.draws.drew(noise, _drawn_again(begin, array, 1 - p, features))
     return _multiply(input, noise, inplace)
 
 

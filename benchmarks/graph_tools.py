@@ -1,14 +1,12 @@
-"""`python -m benchmarks.offload`: memory and time of what `retrograd.graph` keeps elsewhere or not.
+"""`python -m benchmarks.graph_tools`: memory and time of `graph.unchain` and of strict mode.
 
 Every way of doing the same work runs in a process of its own: once to count the bytes of NumPy's
 arrays at their peak, once for the peak of the process's resident pages (what is in memory-mapped
 files counts there as long as the system keeps it), and a few times for processor and wall time.
-"kept" are the arrays that a graph keeps between its two backward calls. All give the same
-gradients; that is checked.
+All give the same gradients; that is checked.
 """
 
 import argparse
-import contextlib
 import gc
 import json
 import os
@@ -114,56 +112,6 @@ def training(mode: bool, width: int, batch: int) -> Callable[[Any], Work]:
     return prepare
 
 
-# ------------------------------------------------------------------------ a graph that is kept
-
-WIDTH, BATCH, BLOCKS = 256, 16384, 6
-
-
-class Between:
-    """What is measured between the two backward calls of a graph that is kept."""
-
-    note: Callable[[], None] = staticmethod(lambda: None)
-
-
-def kept_graph(scope: Callable[[Any], Any], retain: object) -> Callable[[Any], Work]:
-    """Forward in a scope, then two backward calls."""
-
-    def prepare(torch: Any) -> Work:
-        torch.manual_seed(0)
-        block = (torch.nn.Linear, torch.nn.GELU, torch.nn.LayerNorm)
-        sizes = ((WIDTH, WIDTH), (), (WIDTH,))
-        layers = [kind(*s) for _ in range(BLOCKS) for kind, s in zip(block, sizes, strict=True)]
-        net = torch.nn.Sequential(*layers)
-        x = torch.randn(BATCH, WIDTH)
-
-        def work() -> float:
-            net.zero_grad()
-            with scope(torch):
-                loss = net(x).square().mean()
-            loss.backward(retain_graph=retain)
-            Between.note()
-            loss.backward()
-            return checksum(list(net.parameters()))
-
-        return work
-
-    return prepare
-
-
-def no_scope(_torch: Any) -> Any:
-    return contextlib.nullcontext()
-
-
-def within(limit: str) -> Callable[[Any], Any]:
-    def scope(torch: Any) -> Any:
-        return torch.graph.budget(limit)
-
-    return scope
-
-
-KEPT = f"{BLOCKS} blocks of Linear({WIDTH}), GELU, LayerNorm, batch {BATCH}, two backward calls"
-
-
 GROUPS: dict[str, tuple[str, list[Way]]] = {
     "unchain": (
         f"LSTMCell(64, 256), batch 64, a loss in each of {STEPS} steps, window of {WINDOW}",
@@ -183,25 +131,6 @@ GROUPS: dict[str, tuple[str, list[Way]]] = {
         ],
     ),
 }
-GROUPS["offload"] = (
-    KEPT,
-    [
-        Way("retain_graph=True", kept_graph(no_scope, True)),
-        Way('graph.offload(to="disk")', kept_graph(lambda t: t.graph.offload("disk"), True)),
-        Way('retain_graph="recompute"', kept_graph(no_scope, "recompute")),
-        Way("graph.recompute()", kept_graph(lambda t: t.graph.recompute(), True)),
-    ],
-)
-GROUPS["budget"] = (
-    KEPT,
-    [
-        Way("retain_graph=True", kept_graph(no_scope, True)),
-        *(
-            Way(f'graph.budget("{limit}")', kept_graph(within(limit), True))
-            for limit in ("200MB", "100MB", "50MB")
-        ),
-    ],
-)
 OTHER_GRADIENTS = ("other gradients",)
 
 
@@ -209,16 +138,14 @@ OTHER_GRADIENTS = ("other gradients",)
 
 
 def arrays_of(work: Work) -> dict[str, int]:
-    """Bytes of arrays above those before: at the peak, and kept between two backward calls."""
+    """Bytes of arrays above those before, at the peak."""
     counted = CountedArrays()
     counted.start()
     work()
     gc.collect()
     before = counted.peak = counted.live
-    kept = []
-    Between.note = staticmethod(lambda: kept.append(counted.live - before))
     work()
-    return {"arrays": counted.peak - before, **({"kept": kept[-1]} if kept else {})}
+    return {"arrays": counted.peak - before}
 
 
 def resident_at_peak(work: Work) -> int:
@@ -258,7 +185,7 @@ def prepared_sum(group: str, number: int, torch: Any) -> float:
 
 
 def in_process(group: str, number: int, what: str, rounds: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.offload", "--one", group, str(number), what]
+    command = [sys.executable, "-m", "benchmarks.graph_tools", "--one", group, str(number), what]
     done = subprocess.run(
         [*command, "--rounds", str(rounds)], capture_output=True, text=True, env=dict(os.environ)
     )
@@ -268,13 +195,13 @@ def in_process(group: str, number: int, what: str, rounds: int) -> dict[str, Any
     return found
 
 
-def in_mb(count: int | None) -> str:
-    return f"{'':>10}" if count is None else f"{count / 1e6:>7.1f} MB"
+def in_mb(count: int) -> str:
+    return f"{count / 1e6:>7.1f} MB"
 
 
 def print_group(group: str, rounds: int) -> None:
     title, ways = GROUPS[group]
-    columns = f"{'peak':>10}{'kept':>10}{'resident':>10}{'processor':>11}{'wall':>11}"
+    columns = f"{'peak':>10}{'resident':>10}{'processor':>11}{'wall':>11}"
     print(f"{title}\n{'':<48}{columns}")
     sums = {}
     for number, way in enumerate(ways):
@@ -283,7 +210,7 @@ def print_group(group: str, rounds: int) -> None:
             facts |= in_process(group, number, what, rounds)
         sums[way.label] = facts["sum"]
         print(
-            f"{way.label:<48}{in_mb(facts['arrays'])}{in_mb(facts.get('kept'))}"
+            f"{way.label:<48}{in_mb(facts['arrays'])}"
             f"{in_mb(facts['resident'])}"
             f"{facts['processor'] * 1e3:>8.1f} ms{facts['wall'] * 1e3:>8.1f} ms",
             flush=True,
@@ -295,7 +222,7 @@ def print_group(group: str, rounds: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.offload", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.graph_tools", description=__doc__)
     parser.add_argument("--only", choices=[*GROUPS], help="one group instead of all")
     parser.add_argument("--rounds", type=int, default=3, help="timed runs of each way (3)")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
