@@ -225,10 +225,17 @@ def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tenso
 # ----------------------------------------------------------------------------------------- ldexp
 
 
+def _check_ldexp(input: Array, other: Array) -> None:
+    # PyTorch computes floating numbers with a kernel of their own
+    if other.dtype is dtypes.B8 and dtypes.from_numpy_dtype(input.dtype).is_floating_point:
+        raise errors.not_implemented_for("ldexp_cpu_exp", dtypes.B8)
+
+
 @op(
     input=lambda m, g, other: m.mul(g, m.pow(2.0, other)),
     other=lambda m, g, out: m.mul(g, m.mul(out, math.log(2))),
     float_result=True,
+    check=_check_ldexp,
     samples=lambda: [
         Sample(T(3, 4), T(4), dtypes=(*FLOATS, *HALVES)),
         Sample(T(3), T(3, low=0, dtype="int64")),
