@@ -237,7 +237,8 @@ NAMED(correlate_places)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-/* Whether lanes should be outputs: by the number of vectors that are multiplied, and the steps to write them. */
+/* Whether lanes should be outputs: by the number of vectors that are multiplied, and the steps to write them. Outputs as
+ * lanes take a tenth less time for each: numbers are read from one line of the cache, and taps at the border left out. */
 static int
 NAMED(prefers_lanes)(const NAMED(Part) *part)
 {
@@ -245,7 +246,7 @@ NAMED(prefers_lanes)(const NAMED(Part) *part)
     const double by_lanes = (double)part->places * ((double)NAMED(vectors_for)(part->work.outputs) * length + outputs);
     const double by_places = (double)part->work.axes[0].count * (double)NAMED(vectors_for)(NAMED(run_of_slice)(part))
                              * outputs * (length + 2);
-    return by_lanes < by_places;
+    return 0.9 * by_lanes < by_places;
 }
 
 #define FEW_CHANNELS 16 /* sums of fewer are too short to be cut at the border */
