@@ -239,6 +239,189 @@ def no_graph(mark: Mark) -> None:
     del loss
 
 
+@drawing
+def myths_retain(mark: Mark) -> None:
+    x = torch.ones(10, requires_grad=True)
+    z = (x * 2).exp().mean()
+    z.backward(retain_graph=True)
+    mark("the first call keeps the graph")
+    z.backward()
+    mark("the second decides anew, and frees it")
+    with suppress(RuntimeError):
+        z.backward()
+    mark("the third has nothing to walk")
+
+
+@drawing
+def myths_networks(mark: Mark) -> None:
+    first, second = torch.nn.Linear(10, 5), torch.nn.Linear(5, 2)
+    one = first(torch.ones(1, 10)).mean()
+    two = second(torch.ones(1, 5)).mean()
+    one.backward()
+    mark("two networks, two graphs: the second is whole")
+    two.backward()
+
+
+@drawing
+def myths_step(mark: Mark) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loss = (model(torch.ones(3, 2)) ** 2).mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    with suppress(RuntimeError):
+        loss.backward()
+    mark("the graph was kept, but step() wrote a weight that it had saved")
+
+
+@drawing
+def replay(mark: Mark) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(10, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1))
+    loss = torch.nn.functional.mse_loss(model(torch.randn(8, 10)), torch.randn(8, 1))
+    loss.backward()
+    mark("what an ordinary step makes, and frees again; a step from a plan makes no node")
+
+
+@drawing
+def view(mark: Mark) -> None:
+    weight = torch.full((3, 3), 0.5, requires_grad=True)
+    h = torch.tanh(torch.ones(2, 3) @ weight)
+    first, second = (h * h).sum(), h.exp().sum()
+    first.backward(retain_graph=True)
+    second.backward()
+    mark("the second call freed the trunk; what only the first loss needs is kept")
+
+
+@drawing
+def states(mark: Mark) -> None:
+    model = torch.nn.Linear(3, 4)
+    trunk = model(torch.ones(2, 3)).tanh()
+    one, two = trunk.exp().sum(), trunk.sin().sum()
+    mark("created")
+    one.backward()
+    mark("one is freed, two is partly freed: a backward on it will fail")
+    del two
+
+
+@drawing
+def show(mark: Mark) -> None:
+    weight = torch.randn(16, 16, requires_grad=True)
+    loss = (torch.randn(32, 16) @ weight).tanh().square().mean()
+    mark("one block of such a graph, as the page draws it")
+    del loss
+
+
+@drawing
+def ledger(mark: Mark) -> None:
+    w = torch.ones(64, 64, requires_grad=True)
+    h = torch.ones(8, 64) @ w
+    h = h.exp()
+    small = h.mean(1).tanh()
+    loss = small.sum()
+    mark("a node is taller the more bytes it keeps; an input's memory is not counted")
+    del loss
+
+
+@drawing
+def holders(mark: Mark) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    history = []
+    for _ in range(3):
+        loss = (weight**2).sum()
+        history.append(loss)
+        loss.backward()
+    del loss
+    mark("history holds three graphs, although all of them are freed")
+    history.clear()
+    mark("history.clear() lets them go")
+
+
+@drawing
+def growth(mark: Mark) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    total = torch.zeros(())
+    for number in range(3):
+        loss = (weight * weight).sum()
+        loss.backward()
+        total = total + loss
+        mark(f"after step {number}")
+
+
+@drawing
+def why_no_grad(mark: Mark) -> None:
+    encoder, decoder = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1)
+    code = torch.relu(encoder(torch.ones(2, 4)))
+    loss = decoder(code.detach()).square().mean()
+    mark("the encoder's graph is there, and no edge leads from the loss into it")
+    loss.backward()
+
+
+def _three_states(w: torch.Tensor) -> list[torch.Tensor]:
+    states = [torch.ones(3)]
+    for _ in range(3):
+        states.append((states[-1] * w).tanh())
+    return states
+
+
+@drawing
+def unchain(mark: Mark) -> None:
+    w = torch.full((3,), 0.5, requires_grad=True)
+    loss = _three_states(w)[-1].sum()
+    mark("three steps behind the loss")
+    loss.backward()
+
+
+@drawing
+def unchain_cut(mark: Mark) -> None:
+    w = torch.full((3,), 0.5, requires_grad=True)
+    states = _three_states(w)
+    loss = states[-1].sum()
+    graph.unchain(states[-1], at=states[1])
+    mark("after unchain: the first step's state is an end")
+    loss.backward()
+
+
+@drawing
+def strict(mark: Mark) -> None:
+    w = torch.ones(3, requires_grad=True)
+    scale = torch.ones(3)
+    loss = (w * scale).sum()
+    scale *= 0.5
+    with suppress(RuntimeError):
+        loss.backward()
+    mark("without strict(): scale is written, and backward fails later, at mul")
+
+
+@drawing
+def retention(mark: Mark) -> None:
+    x = torch.ones(64, 64, requires_grad=True)
+    loss = x.exp().tanh().sin().exp().tanh().sin().sum()
+    mark("created")
+    loss.backward(retain_graph="recompute")
+    mark("recompute lets values go; the graph can still be walked")
+    loss.backward()
+
+
+@drawing
+def offload(mark: Mark) -> None:
+    x = torch.ones(64, 64, requires_grad=True)
+    with graph.offload(to="disk", over=1024):
+        loss = x.exp().sin().mean(0).tanh().sum()
+    mark("large values wait in files: their nodes hold no memory")
+    loss.backward()
+    mark("backward reads them back and frees")
+
+
+@drawing
+def budget(mark: Mark) -> None:
+    x = torch.ones(64, 64, requires_grad=True)
+    with graph.budget("40KB"):
+        loss = x.exp().sin().tanh().exp().sum()
+    mark("under a budget some values go, and are computed or read again")
+    loss.backward()
+    mark("after backward()")
+
+
 def main(folder: Path) -> None:
     """Write a page for each program."""
     for name, program in PROGRAMS.items():

@@ -24,7 +24,7 @@ from retrograd.graph.pacing import Pace
 from retrograd.graph.schema import EventKind
 from retrograd.graph.steps import KEPT, Sample, Steps
 from retrograd.graph.writing import shown, watch_writes
-from retrograd.watching.engines import Engine, Original, TorchEngine
+from retrograd.watching.engines import Engine, Original, RetrogradEngine, TorchEngine
 from retrograd.watching.graph import INPLACE, TWICE, Overwritten, on_a_path_to, state_of, walk
 from retrograd.watching.lines import LEAF, Tracer
 from retrograd.watching.modules import ModuleLog
@@ -35,6 +35,7 @@ ALWAYS = 8  # looks at the variables of the program that are always taken, unles
 SLOW = 0.3  # seconds for these
 SHARE = 0.05  # of the time that later ones may take
 MOST_NAMES = 100  # of variables at one look
+SOME = "retain_graph=[...]"
 MOST_ROWS = 2_000  # of calls, events and looks each; beyond it steps are left out, or the oldest
 
 
@@ -55,6 +56,11 @@ class RecordedCall:
     message: str = ""  # of its error
     failed_at: int | None = None
     code: str = ""
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether what it walks can be walked again, also what has nothing saved."""
+        return self.retain and self.how != SOME
 
 
 class Passed(NamedTuple):
@@ -148,6 +154,8 @@ class Recorder:
         undo = self._asleep_undo
         if not isinstance(self.engine, TorchEngine):
             undo.append(self.engine.watch(self._around_backward))
+        if isinstance(self.engine, RetrogradEngine):
+            self.engine.let_go = self._after_release
         undo.append(self.modules.start())
         for name in ("detach", "detach_"):
             self._watch_detach(name)
@@ -401,11 +409,13 @@ class Recorder:
     def _before(
         self,
         outputs: Sequence[Any],
-        retain: bool,
+        retain: object,
         create: bool,
         inputs: Sequence[Any],
         accumulates: bool,
     ) -> tuple[RecordedCall, list[Passed], bool]:
+        if isinstance(self.engine, RetrogradEngine) and self.engine.retain is not None:
+            retain = self.engine.retain
         tensors: list[Any] = [t for t in outputs if isinstance(t, self.reader.tensor)]
         nodes = walk(tensor.grad_fn for tensor in tensors)
         self.tracer.log.walks = True
@@ -490,13 +500,30 @@ class Recorder:
             call.walked += 1
             if life is not None:
                 position = Position(call.start.slot + 1, -1, place // pace)
-                if state == "freed" or (state != "held" and not call.retain):
+                if state == "freed" or (state != "held" and not call.keeps_all):
                     self.lives.free(life, position, call.number)
                 elif life.kept is None and life.freed is None:
                     life.kept = position
         call.end = self._event()
         if error is not None and not self._depth:
             self._look(self._frames())
+
+    def _after_release(self, roots: Sequence[Node]) -> None:
+        if self.enabled:
+            self._safely(self._let_go, roots)
+
+    def _let_go(self, roots: Sequence[Node]) -> None:
+        """A call has kept the graph, but not the values that can be computed again."""
+        if not self.calls:
+            return
+        call = self.calls[-1]
+        position = call.end = self._event()
+        for node in walk(roots):
+            life = self.lives.life_of(node)
+            if life is None or not life.saved:
+                continue
+            if not any(saved.bytes for saved in self.reader.saved(node)):  # recipes have none
+                self.lives.free(life, position, call.number)
 
     def _failed_at(self, walked: list[Passed], error: BaseException) -> Passed | None:
         """The node at which a call failed, where that is certain: nodes run by their numbers."""
@@ -637,7 +664,7 @@ def _how(retain: object, create: bool, inputs: Sequence[Any]) -> str:
     if isinstance(retain, str):
         words.append(f"retain_graph={retain!r}")
     elif isinstance(retain, (list, tuple)):
-        words.append("retain_graph=[...]")
+        words.append(SOME)
     elif create:
         words.append("create_graph=True")
     elif retain:

@@ -74,6 +74,14 @@ class RetrogradEngine:
 
         self.torch: Any = retrograd
         self.counter: Callable[[], int] = upcoming_sequence
+        self.let_go: Callable[[Sequence[Any]], None] | None = None
+        """Called with the roots of a call that has kept the graph without its values."""
+        self._asked = _Asked()
+
+    @property
+    def retain(self) -> object:
+        """`retain_graph` of the call of this thread, where it is not a truth value."""
+        return self._asked.retain
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """`backward` and `grad` turn roots and inputs into edges, then run the engine with them.
@@ -87,9 +95,9 @@ class RetrogradEngine:
         api: Any = module
         take_back = COMPILED.put_aside()
         DUE.paused += 1  # who watches tells what grows
-        names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward")
+        names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward", "retaining")
         originals = {name: getattr(api, name) for name in names}
-        asked = _Asked()
+        asked = self._asked
 
         def root_edges(roots: Any, gradients: object) -> object:
             asked.roots, asked.inputs = roots, []
@@ -113,8 +121,21 @@ class RetrogradEngine:
 
             accumulates = call.kind == "backward"
             modes = call.retain_graph, call.create_graph
-            return watcher(asked.roots, *modes, asked.inputs, accumulates, run)
+            roots, inputs = asked.roots, asked.inputs
+            asked.roots, asked.inputs = (), []  # nothing is held longer than without a watcher
+            return watcher(roots, *modes, inputs, accumulates, run)
 
+        def retaining(call: Any, retain: object, nodes: Any, run: Original) -> object:
+            nodes, asked.retain = tuple(nodes), retain
+            try:
+                found = originals["retaining"](call, retain, nodes, run)
+            finally:
+                asked.retain = None
+            if isinstance(retain, str) and self.let_go is not None:
+                self.let_go(nodes)
+            return found
+
+        api.retaining = retaining
         api._root_edges = root_edges
         api._filled_edge, api._captured_edge = edge("_filled_edge"), edge("_captured_edge")
         api.run_backward = run_backward
@@ -141,6 +162,7 @@ class _Asked(threading.local):
     """What the call of this thread is about."""
 
     roots: Sequence[Any] = ()
+    retain: object = None
 
     def __init__(self) -> None:
         self.inputs: list[TensorLike] = []

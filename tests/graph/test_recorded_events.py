@@ -9,6 +9,7 @@ import retrograd
 from retrograd.graph import lives as lives_module
 from retrograd.graph import record, schema
 from retrograd.graph import recorder as recorder_module
+from retrograd.watching.reading import RetrogradReader, behind
 
 
 @pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
@@ -97,6 +98,51 @@ def test_detached_operands_of_nodes_that_save_nothing(torch: Any) -> None:
     lines = [text_at(data, node.places[0]) for _, node in found]
     assert [line.partition(" =")[0] for line in lines] == ["one", "two", "three"]
     assert [node.name for _, node in found] == ["AddBackward0", "SubBackward0", "SubBackward0"]
+
+
+def test_what_named_and_recomputed_graphs_keep() -> None:
+    """`retain_graph` of retrograd that is not a truth value: states are those of the nodes."""
+    torch = retrograd
+    x = torch.ones(64, 64, requires_grad=True)
+    with record("retrograd") as recording:
+        trunk = x.exp()
+        trunk.tanh().cos().sum().backward(retain_graph=[trunk])
+        recording.mark("named")
+        loss = x.sin().tanh().exp().sum()
+        loss.backward(retain_graph="recompute")
+        recording.mark("recomputed")
+    data = recording.data
+    named, again = (event.time for event in data.events if event.kind == "mark")
+    assert [call.how for call in data.calls] == [
+        *("retain_graph=[...]", "retain_graph='recompute'"),
+    ]
+    freed = {node.name: 0 < node.freed < named for node in data.nodes if node.born < named}
+    assert freed == {
+        **{"AccumulateGrad": False, "ExpBackward0": False},
+        **{"TanhBackward0": True, "CosBackward0": True, "SumBackward0": True},
+    }
+    later = [node for node in data.nodes if node.born > named and node.saved]
+    held = sum(not 0 < node.freed < again for node in later)
+    assert len(later) == 3 and held == graph_holds(loss)
+
+
+def graph_holds(loss: Any) -> int:
+    """Nodes behind a loss whose saved values are in memory."""
+    reader = RetrogradReader()
+    nodes = [node for node in behind(reader, [reader.root(loss)]) if reader.saved(node)]
+    return sum(any(saved.bytes for saved in reader.saved(node)) for node in nodes)
+
+
+def test_the_last_loss_is_not_kept_alive(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    with record(torch.__name__) as recording:
+        held = [x.exp().sum()]
+        held[0].backward()
+        held.clear()
+        recording.mark("dropped")
+    (mark,) = [event.time for event in recording.data.events if event.kind == "mark"]
+    nodes = [node for node in recording.data.nodes if not node.leaf]
+    assert len(nodes) == 2 and all(0 < node.gone < mark for node in nodes)
 
 
 def test_what_a_call_is_about(torch: Any) -> None:
