@@ -81,11 +81,19 @@ export class App implements Host {
   activate(pane: Pane) {
     if (this.active === pane) return;
     this.active = pane;
-    this.panes.forEach((each) =>
-      each.element.classList.toggle("active", each === pane && this.panes.length > 1),
-    );
+    this.markActive();
     this.markTab();
     this.panel.update();
+  }
+
+  /** The pane whose time line is to be seen where there is room for one only. */
+  private markActive() {
+    for (const each of this.panes) {
+      const active = each === this.active && this.panes.length > 1;
+      each.element.classList.toggle("active", active);
+      this.timelineOf(each).element.classList.toggle("active", active);
+    }
+    document.body.classList.toggle("linked", this.linked);
   }
 
   timelineOf(pane: Pane): Timeline {
@@ -166,10 +174,10 @@ export class App implements Host {
       pane.marked = found
         ? new Map([...found.only[i]].map((id) => [id, "+"]))
         : (this.report?.flags() ?? null);
-      pane.element.classList.toggle("active", pane === this.active && this.panes.length > 1);
       pane.redraw();
       this.timelineOf(pane).update();
     });
+    this.markActive();
     if (!this.report) document.title = `${this.active.graph.recording.title}: life of its graph`;
     this.markTab();
     this.panel.update();
@@ -261,6 +269,7 @@ export class App implements Host {
     on("link", () => {
       this.linked = !this.linked;
       element("link").setAttribute("aria-pressed", String(this.linked));
+      this.markActive();
       if (this.linked) this.link(this.active);
     });
   }

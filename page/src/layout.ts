@@ -1,6 +1,7 @@
 /** Recursive layered layout. Every open group is laid out on its own by dagre and is then one box for
  * the level above. Groups of the same make (passes of a loop, blocks of a model) share one result. */
 import dagre from "@dagrejs/dagre";
+import { inColumns } from "./columns";
 import { flow } from "./flow";
 import { tenth } from "./format";
 
@@ -189,7 +190,8 @@ function layered(
     const { x, y } = result.centre(child.id);
     return [x - child.width / 2 + dx, y - child.height / 2 + dy];
   });
-  return { at, width: right - left + 2 * padding, height, lines };
+  const placed = { at, width: right - left + 2 * padding, height, lines };
+  return inColumns(placed, children, pieces, { head, foot, padding });
 }
 
 class Layout {

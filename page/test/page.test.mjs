@@ -326,7 +326,7 @@ test("two losses side by side: what they share and what only one has", async () 
 test("two steps side by side: their times move together, differences are marked", async () => {
   const page = await open(browser, "model");
   await page.click("#compare");
-  await settle(page, 200);
+  await page.waitForFunction(() => window.retrograd.app.panes.every(({ marked }) => marked));
   const read = () =>
     page.evaluate(() =>
       window.retrograd.app.panes.map(({ subject, time, marked }) => ({
@@ -520,6 +520,70 @@ test("a long graph without modules is divided into parts, and parameters stay ne
   await page.evaluate(() => window.retrograd.app.active.goTo(0));
   assert.match((await state(page)).selected, /^l0@\d+\.\d+$/);
   await shot(page, "flat");
+  clean(page);
+  await page.done();
+});
+
+test("a long chain in one group stands in columns, and its edges lead from box to box", async () => {
+  const page = await open(browser, "chain");
+  const { width, height, lost, overlapping, back } = await page.evaluate(() => {
+    const { scene } = window.retrograd.app.active;
+    const near = (x, y, item, below) =>
+      Math.abs(y - (below ? item.y + item.height : item.y)) < 2 &&
+      x >= item.x &&
+      x <= item.x + item.width;
+    const nodes = scene.items.filter((item) => item.node >= 0);
+    return {
+      width: scene.width,
+      height: scene.height,
+      lost: scene.edges.filter(({ points, from, to }) => {
+        const end = points.length;
+        return !(
+          near(points[0], points[1], from, true) &&
+          near(points[end - 2], points[end - 1], to, false)
+        );
+      }).length,
+      overlapping: nodes.filter((a) =>
+        nodes.some(
+          (b) =>
+            a !== b &&
+            a.x < b.x + b.width &&
+            b.x < a.x + a.width &&
+            a.y < b.y + b.height &&
+            b.y < a.y + a.height,
+        ),
+      ).length,
+      // time runs down, and then to the right
+      back: scene.edges.filter(({ from, to }) => to.x < from.x - 100).length,
+    };
+  });
+  assert.ok(height < 1100 && width > height, `${width} x ${height}`);
+  assert.deepEqual([lost, overlapping, back], [0, 0, 0]);
+  await shot(page, "chain");
+  clean(page);
+  await page.done();
+});
+
+test("side by side on 400 px: one time line while the times move together", async () => {
+  const page = await open(browser, "recorded", { viewport: { width: 400, height: 800 } });
+  await page.click("#compare");
+  await settle(page, 200);
+  const visible = () => page.locator(".timeline:visible").count();
+  assert.equal(await visible(), 1);
+  const heights = await page
+    .locator(".stage")
+    .evaluateAll((stages) => stages.map((stage) => stage.clientHeight));
+  assert.ok(Math.min(...heights) > 190, `${heights}`);
+  await page.locator(".timeline:visible input").focus();
+  await page.keyboard.press("ArrowLeft");
+  const [a, b] = await page.evaluate(() =>
+    window.retrograd.app.panes.map(({ time, subject }) => time - subject.to),
+  );
+  assert.ok(a < 0 && b < 0, "both have moved");
+  await page.click("#link");
+  assert.equal(await visible(), 2);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  await shot(page, "compare-400");
   clean(page);
   await page.done();
 });

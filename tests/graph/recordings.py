@@ -292,6 +292,18 @@ def flat(turns: int = 500) -> Recording:
     return program.recording
 
 
+def chain(length: int = 45) -> Recording:
+    """One call of a module that does one thing after the other, and a last one with the first."""
+    program = Program("chain.py", "h = torch.tanh(h)\n" * 3)
+    h = first = program.leaf("h", 4, 8)
+    with program.inside("model", "module", "Model"):
+        for turn in range(length):
+            h = program.op("Tanh", [h], 4, 8, line=1 + turn % 3, saves="result")
+            first = h if not turn else first
+        program.op("Mul", [h, first], 4, 8, line=3)
+    return program.recording
+
+
 def hostile() -> Recording:
     """Every text of it would do harm in a page that took it for HTML."""
     harm = '<img src=x onerror="window.harmed=1"></script><script>window.harmed=1</script>&\''
@@ -408,6 +420,7 @@ def write_all(folder: Path) -> list[Path]:
         write_page(large, folder / "large.html"),
         write_page([ten, middle], folder / "several.html"),
         write_page(flat(), folder / "flat.html"),
+        write_page(chain(), folder / "chain.html"),
         write_page(hostile(), folder / "hostile.html"),
         write_page(Recording("empty.py", "retrograd", "0.1.0"), folder / "empty.html"),
         *write_reports(folder),
