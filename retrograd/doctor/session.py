@@ -20,7 +20,7 @@ from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.graph.program_record import ProgramRecord
 from retrograd.graph.schema import Recording
-from retrograd.watching.effects import Effects, Told, listen, watch_saving
+from retrograd.watching.effects import Effects, Told, listen, watch_library
 from retrograd.watching.endings import first_line, reason_of_exit, status_of, strip_own_frames
 from retrograd.watching.engines import Engine
 from retrograd.watching.lines import Tracer
@@ -82,7 +82,7 @@ def begin(watched: Watched, frame: FrameType | None = None) -> None:
     watched.recorder.install()
     watched.undo.append(_note_warnings(watched))
     watched.undo.append(_note_threads(watched))
-    watched.undo.append(watch_saving(watched.engine.torch))
+    watched.undo.append(watch_library(watched.engine.torch))
     _stop_in_forked_children()
     watched.tracer.start(frame)
     if watched.record is not None:  # last: it takes lines from the log that now runs

@@ -36,7 +36,7 @@ class Watch(ProgramRun):
         self.answer = Path(config["answer"])
         self.begun = self.answer.with_name("begun")  # tells the process that waits
         self.folder = os.getcwd()
-        self.effects = Effects()
+        self.effects = Effects(self.answer.parent)
         self.watched: Watched | None = None
         # where the graph of the run is written, if a picture of it is asked for
         self.recorded = Path(config["recorded"]) if config.get("recorded") else None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import atexit
+import builtins
 import importlib.util
+import io
 import os
 import sys
 import threading
@@ -110,12 +112,14 @@ class ProgramRun:
 def run_to_the_end(run: ProgramRun) -> int:
     """Run the program of this process, and tell when everything in it has ended, however."""
     told = False
+    put_back = _as_python_was()
 
     def tell() -> None:
         nonlocal told
         if os.getpid() != run.process or told:
             return  # a copy of the process, made by the program
         told = True
+        put_back()
         run.tell()
 
     atexit.register(tell)  # the first to be registered runs last
@@ -129,6 +133,17 @@ def run_to_the_end(run: ProgramRun) -> int:
 
     os._exit = leave_at_once  # type: ignore[assignment]
     return run.run()
+
+
+def _as_python_was() -> Callable[[], None]:
+    """Puts back what a program has replaced in Python itself, such as `builtins.open`."""
+    before = [(vars(module), dict(vars(module))) for module in (builtins, io, os)]
+
+    def put_back() -> None:
+        for now, then in before:
+            now.update(then)
+
+    return put_back
 
 
 def imports_retrograd(file: str) -> bool:

@@ -39,11 +39,13 @@ def doctor(
     arguments: tuple[str, ...] = (),
     given: str = "",
     name: str = "program.py",
+    verify: bool = False,
 ) -> Run:
     """Write the program, run it under the doctor, and read the report."""
     script, out = folder / name, folder / "report.json"
     script.write_bytes(text if isinstance(text, bytes) else text.encode())
-    asked = [*command("--no-verify", "--engine", engine, *options), "--json", str(out)]
+    tried = () if verify else ("--no-verify",)
+    asked = [*command(*tried, "--engine", engine, *options), "--json", str(out)]
     done = subprocess.run(
         [*asked, str(script), *arguments],
         cwd=folder,

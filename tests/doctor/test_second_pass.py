@@ -38,12 +38,16 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "log.csv"), "
 """
 WRITES_TEMPORARY = """\
 import tempfile
+with open(os.path.join(tempfile.mkdtemp(), "log.csv"), "a") as log:
+    log.write("started\\n")
+"""
+WRITES_NAMED_TEMPORARY = """\
+import tempfile
 with open(os.path.join(tempfile.gettempdir(), "log.csv"), "a") as log:
     log.write("started\\n")
 """
 DIFFERS = """\
-import tempfile
-marker = os.path.join(tempfile.gettempdir(), "marker")
+marker = os.path.join(os.environ["XDG_CACHE_HOME"], "marker")
 if os.path.exists(marker):
     raise ValueError("the second time is different")
 open(marker, "w").close()
@@ -77,11 +81,13 @@ def _examine(folder: Path, effect: str, more: str = "", mode: str = "asked") -> 
     script = folder / "train.py"
     script.write_text(PROGRAM.format(effect=effect, more=more))
     (folder / "temporary").mkdir()
+    (folder / "cache").mkdir()
     environment = {
         **os.environ,
         "PYTHONPATH": os.fspath(ROOT),
         "OMP_NUM_THREADS": "1",
         "TMPDIR": os.fspath(folder / "temporary"),
+        "XDG_CACHE_HOME": os.fspath(folder / "cache"),
     }
     done = subprocess.run(
         [sys.executable, "-c", DRIVER, os.fspath(script), mode],
@@ -117,11 +123,18 @@ def test_runs_again_if_only_temporary_files_were_written(tmp_path: Path) -> None
     assert (fix["kind"], fix["line"]) == ("clone-before-inplace", _line_of(tmp_path, "h[0] ="))
 
 
+def test_a_temporary_file_with_a_name_of_its_own_choice_is_written_once(tmp_path: Path) -> None:
+    result = _examine(tmp_path, WRITES_NAMED_TEMPORARY)
+    assert result["effects"] == ["it wrote log.csv"]
+    assert (tmp_path / "temporary" / "log.csv").read_text() == "started\n"
+
+
 def test_does_not_run_again_unasked_after_writing_a_file(tmp_path: Path) -> None:
     result = _examine(tmp_path, WRITES)
     assert result["effects"] == ["it wrote log.csv"]
     assert result["unseen"] == [
         "which line wrote into the saved value: not run again, because it wrote log.csv"
+        " (--second-pass permits it)"
     ]
     assert_both_lines_are_named(result, tmp_path)
     assert (tmp_path / "log.csv").read_text() == "started\n"

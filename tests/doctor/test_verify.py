@@ -15,7 +15,7 @@ import pytest
 from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor import fixes
 from retrograd.doctor.fixes.overlay import lay_over
-from retrograd.doctor.fixes.verify import Outcome, Request, judge, run_trial, verify_all
+from retrograd.doctor.fixes.verify import PERMIT, Outcome, Request, judge, run_trial, verify_all
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import Result
 from retrograd.watching import source
@@ -190,7 +190,7 @@ def test_not_tried_without_being_asked(tmp_path: Path, first: Result, reason: st
     diagnosis = proposed(tmp_path, "retain-graph")
     verify_all([diagnosis], Request("train.py", first=first))
     assert diagnosis.fixes[0].verified is None
-    assert diagnosis.fixes[0].verification == f"not tried: {reason}"
+    assert diagnosis.fixes[0].verification == f"not tried: {reason}{PERMIT}"
     assert diagnosis.fixes[0].diff
 
 

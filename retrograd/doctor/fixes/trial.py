@@ -39,7 +39,7 @@ class Trial(Watch):
         self.stopped = ""
         self.finite = True
         if not asked["forced"]:
-            self.effects = _Forbidden()
+            self.effects = _Forbidden(self.answer.parent)
         lay_over({file: base64.b64decode(data) for file, data in asked["texts"].items()})
 
     def begin(self, engine: Engine) -> None:

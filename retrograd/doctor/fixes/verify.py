@@ -22,6 +22,7 @@ from retrograd.doctor.result import PROCESS, Result, result_from
 from retrograd.watching.files import as_json
 from retrograd.watching.processes import command_of
 
+PERMIT = " (--verify tries it nevertheless)"
 MOST_TRIES = 4
 MOST_SECONDS = 240.0  # for all tries together
 STARTING = 120.0  # what a process may need to import torch and to write its answer
@@ -74,9 +75,9 @@ class Request:
         if self.forced:
             return ""
         if self.first.seconds > LONGEST_RUN:
-            return f"the program ran for {self.first.seconds:.0f} s"
+            return f"the program ran for {self.first.seconds:.0f} s{PERMIT}"
         if self.first.effects:
-            return self.first.effects[0].replace("it ", "the program ", 1)
+            return self.first.effects[0].replace("it ", "the program ", 1) + PERMIT
         return ""
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from retrograd.doctor.session import Watched
 
+PERMIT = " (--second-pass permits it)"
 LONGEST_FIRST_PASS = 60.0  # seconds; a longer program is not run again unasked
 
 _START = """
@@ -52,9 +53,9 @@ class Runner:
         if self.forced:
             return ""
         if self.watched.seconds > LONGEST_FIRST_PASS:
-            return f"not run again, the first run took {self.watched.seconds:.0f} s"
+            return f"not run again, the first run took {self.watched.seconds:.0f} s{PERMIT}"
         effects = list(self.watched.effects.seen)
-        return f"not run again, because {effects[0]}" if effects else ""
+        return f"not run again, because {effects[0]}{PERMIT}" if effects else ""
 
     def _run(self, question: dict[str, object]) -> dict[str, Any]:
         root = Path(__file__).resolve().parents[3]
