@@ -57,6 +57,7 @@ class Way(NamedTuple):
     label: str
     scope: Callable[[Any, Size], Scope] = lambda graph, size: contextlib.nullcontext()
     retain: object = True  # "trunk": a list of it
+    wrapped: bool = False  # every layer in `torch.utils.checkpoint`
 
 
 WAYS = {
@@ -65,6 +66,7 @@ WAYS = {
     "list": Way("`retain_graph=[trunk]`", retain="trunk"),
     "recompute": Way('`retain_graph="recompute"`', retain="recompute"),
     "scope": Way("`graph.recompute()`", lambda graph, size: graph.recompute()),
+    "checkpoint": Way("`torch.utils.checkpoint`, each layer", wrapped=True),
     "disk": Way('`graph.offload("disk")`', lambda graph, size: graph.offload("disk", over="256kB")),
     "host": Way('`graph.offload("host")`', lambda graph, size: graph.offload("host", over="256kB")),
     "half": Way("`graph.budget({0!r})`", lambda graph, size: graph.budget(size.limits[0])),
@@ -78,22 +80,31 @@ class Model:
     """A trunk and two heads, and an input; everything that is made only once has been made."""
 
     def __init__(self, torch: Any, size: Size) -> None:
+        self.torch = torch
         torch.set_num_threads(1)
         torch.manual_seed(0)
         kind, width = torch.nn.TransformerEncoderLayer, size.width
         layers = [
             kind(width, 4, 4 * width, dropout=0.1, batch_first=True) for _ in range(size.trunk + 2)
         ]
-        self.trunk, self.heads = torch.nn.Sequential(*layers[:-2]), layers[-2:]
+        self.trunk, self.heads = layers[:-2], layers[-2:]
         self.parameters = [p for layer in layers for p in layer.parameters()]
         self.x = torch.randn(size.batch, size.length, width)
         for parameter in self.parameters:
             parameter.grad = torch.full_like(parameter, 0.0)  # written, so that it is resident
 
-    def losses(self, x: Any) -> list[Any]:
+    def losses(self, x: Any, wrapped: bool) -> list[Any]:
         """Both losses, and what they stand on."""
-        trunk = self.trunk(x)
-        return [*(part(trunk).pow(2).mean() for part in self.heads), trunk]
+        trunk = x
+        for layer in self.trunk:
+            trunk = self.run(layer, trunk, wrapped)
+        heads = [self.run(layer, trunk, wrapped) for layer in self.heads]
+        return [*(found.pow(2).mean() for found in heads), trunk]
+
+    def run(self, layer: Any, x: Any, wrapped: bool) -> Any:
+        if not wrapped:
+            return layer(x)
+        return self.torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
 
     def gradients(self) -> str:
         digest = hashlib.sha256()
@@ -108,7 +119,7 @@ def run(way: Way, size: Size, note: Callable[..., None], prepared: Callable[[], 
 
     model = Model(torch, size)
     with way.scope(torch.graph, size):  # once before, small: modules are loaded at their first use
-        first, second, trunk = model.losses(model.x[:1, :4])
+        first, second, trunk = model.losses(model.x[:1, :4], way.wrapped)
     torch.graph.ledger(first)
     first.backward(retain_graph="recompute")
     second.backward()
@@ -119,7 +130,7 @@ def run(way: Way, size: Size, note: Callable[..., None], prepared: Callable[[], 
     gc.collect()
     prepared()
     with way.scope(torch.graph, size):
-        first, second, trunk = model.losses(model.x)
+        first, second, trunk = model.losses(model.x, way.wrapped)
     note("forward", first, second)
     keep = [trunk] if way.retain == "trunk" else way.retain
     del trunk
@@ -259,7 +270,8 @@ what it needs of it again. One thread; every figure is from a fresh process of i
 - The list frees the first head as the walk passes it, and keeps what both losses need.
 - `"recompute"` acts after the first backward call, when the peak is over. The random numbers of
   dropout stay: a finished graph does not know the generator's state.
-- [`graph.recompute()`](retention.md) lets go while the forward runs, so that its peak falls too.
+- [`graph.recompute()`](retention.md) lets go while the forward runs, so that its peak falls too. It
+  wraps nothing: `torch.utils.checkpoint` is told by its user where to cut.
 - [`offload`](offload.md) to the host leaves tensors of the CPU where they are: its row is a second
   control.
 - A [budget](budget.md) is about what the graph keeps. What an op works on comes on top.
