@@ -1,4 +1,4 @@
-"""`retrograd explain RG101`: the page of an error code, or of a lint rule."""
+"""`retrograd explain RG101`: the page of an error code, of a lint rule, or of a cause."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import textwrap
 from difflib import get_close_matches
 from functools import partial
 
-from retrograd.diagnostics.catalogue import catalogue, similar
+from retrograd.diagnostics.catalogue import catalogue, causes, causes_of, similar
 from retrograd.diagnostics.layout import WIDEST, HelpFormatter, text_width
-from retrograd.diagnostics.pages import parse_page, read_page
+from retrograd.diagnostics.pages import parse_page, whole_page
 from retrograd.lint import RULES
 
 FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
@@ -25,12 +25,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "explain",
         help="say what an error code means, with an example that fails and one that works",
-        description="Say what the code of an error or of a lint rule means. Without a code, list "
-        "all of them.",
-        epilog="examples:\n  retrograd explain RG101\n  retrograd explain RGL101",
+        description="Say what the code of an error, the code of a lint rule or the name of a cause "
+        "means. Without a name, list all of them.",
+        epilog="examples:\n  retrograd explain RG101\n  retrograd explain RGL203\n"
+        "  retrograd explain stale-state-carried",
         formatter_class=HelpFormatter,
     )
-    parser.add_argument("code", nargs="?", metavar="CODE", help="such as RG101")
+    parser.add_argument("code", nargs="?", metavar="NAME", help="such as RG101 or same-loss-twice")
     parser.add_argument("--json", action="store_true", help="print data for programs")
     parser.set_defaults(run=explain)
 
@@ -40,46 +41,54 @@ def explain(options: argparse.Namespace) -> int:
     if options.code is None:
         _list_codes(options.json)
         return 0
-    code = options.code.upper()
-    by_slug = {rule.slug: rule.code for rule in RULES.values()}
-    if code in RULES or options.code.lower() in by_slug:
-        _explain_rule(by_slug.get(options.code.lower(), code), options.json)
-        return 0
-    if code not in catalogue():
-        by_slug = {entry.slug: entry.code for entry in catalogue().values()}
-        code = by_slug.get(options.code.lower(), "")
-    if not code:
-        print(f"retrograd: there is no code {options.code}", file=sys.stderr)
-        known = {entry.code: entry.summary for entry in catalogue().values()}
-        known |= {rule.code: rule.summary for rule in RULES.values()}
-        near = similar(options.code)
-        if options.code.upper().startswith("RGL"):
-            near = get_close_matches(options.code.upper(), RULES, n=4)
-        if near:
-            print("did you mean:", file=sys.stderr)
-            for other in near:
-                print(f"  {other}  {known[other]}", file=sys.stderr)
-        else:
-            print("`retrograd explain` lists all codes", file=sys.stderr)
-        return 2
+    name = _named(options.code)
+    if name is None:
+        return _unknown(options.code)
     if options.json:
-        page = parse_page(code)
-        examples = {"fails": page.fails, "works": page.works}
-        data = {**catalogue()[code].to_dict(), "sections": page.sections, "examples": examples}
-        print(json.dumps(data, indent=2))
+        print(json.dumps(_data(name), indent=2))
     else:
-        _print_page(read_page(code))
+        _print_page(whole_page(name))
     return 0
 
 
-def _explain_rule(code: str, as_json: bool) -> None:
-    rule = RULES[code]
-    if as_json:
-        examples = {"reported": rule.reported, "silent": rule.silent}
-        data = {**rule.to_dict(), "sections": rule.sections, "examples": examples}
-        print(json.dumps(data, indent=2))
+def _named(word: str) -> str | None:
+    """The cause, code or rule that a word names, by its code or its other name."""
+    known = [*causes(), *catalogue(), *RULES]
+    by_name = {name.lower(): name for name in known}
+    by_slug = {rule.slug: rule.code for rule in RULES.values()}
+    by_slug |= {entry.slug: entry.code for entry in catalogue().values()}
+    return by_name.get(word.lower()) or by_slug.get(word.lower())
+
+
+def _unknown(word: str) -> int:
+    print(f"retrograd: there is no code {word}", file=sys.stderr)
+    known = {entry.code: entry.summary for entry in catalogue().values()}
+    known |= {rule.code: rule.summary for rule in RULES.values()}
+    known |= {cause.slug: cause.summary for cause in causes().values()}
+    near = [*get_close_matches(word.lower(), causes(), n=3), *similar(word)]
+    if word.upper().startswith("RGL"):
+        near = get_close_matches(word.upper(), RULES, n=4)
+    if near:
+        print("did you mean:", file=sys.stderr)
+        for other in near:
+            print(f"  {other}  {known[other]}", file=sys.stderr)
     else:
-        _print_page(rule.page)
+        print("`retrograd explain` lists all codes", file=sys.stderr)
+    return 2
+
+
+def _data(name: str) -> dict[str, object]:
+    sections = parse_page(name).sections
+    if name in causes():
+        return {**causes()[name].to_dict(), "sections": sections}
+    found: dict[str, object] = {"causes": [cause.slug for cause in causes_of(name)]}
+    if name in RULES:
+        rule = RULES[name]
+        examples = {"reported": rule.reported, "silent": rule.silent}
+        return {**rule.to_dict(), **found, "sections": sections, "examples": examples}
+    page = parse_page(name)
+    examples = {"fails": page.fails, "works": page.works}
+    return {**catalogue()[name].to_dict(), **found, "sections": sections, "examples": examples}
 
 
 def _list_codes(as_json: bool) -> None:
@@ -102,7 +111,10 @@ def _list_codes(as_json: bool) -> None:
         summary = rule.summary + ("" if rule.default else " (off unless selected)")
         indent = " " * 10
         print(textwrap.fill(f"  {rule.code}  {summary}", width, subsequent_indent=indent))
-    print("\nretrograd explain CODE tells more")
+    print("\ncauses")
+    for cause in causes().values():
+        print(textwrap.fill(f"  {cause.slug}: {cause.summary}", width, subsequent_indent="      "))
+    print("\nretrograd explain NAME tells more")
 
 
 def _print_page(text: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrograd.diagnostics.layout import HelpFormatter
+from retrograd.diagnostics.render import has_colour
 
 if TYPE_CHECKING:
     from retrograd.lint.check import Report
@@ -214,5 +215,5 @@ def _print(run: Run, options: argparse.Namespace) -> None:
     if options.statistics:
         print(output.statistics_text(run.reports), end="", file=stream)
         return
-    print(output.as_text(run.reports, output.has_colour(stream)), end="", file=stream)
+    print(output.as_text(run.reports, has_colour(stream)), end="", file=stream)
     print(output.summary(run.reports, 0 if options.diff else len(run.fixed)), end="", file=stream)

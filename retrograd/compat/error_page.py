@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from retrograd.diagnostics.catalogue import catalogue
+from retrograd.diagnostics.catalogue import catalogue, causes, causes_of
 from retrograd.diagnostics.entry import FAMILIES, Entry
-from retrograd.diagnostics.pages import parse_page
+from retrograd.diagnostics.pages import parse_page, whole_page
 
 _INTRODUCTION = """\
 # Errors
@@ -18,6 +18,11 @@ shows how to read a report.
 This page is written by `python -m retrograd.compat.documentation docs/errors.md` from the
 catalogue; the tests fail when it is out of date. Both examples of every code run in the tests: the
 first must raise or warn with that code.
+"""
+_CAUSES = """\
+What a program did has one name, in reports of [the doctor](doctor.md), in `error.reason` and in
+`retrograd explain NAME`; an error or a rule of [lint](lint.md) is how it shows. Each page has a
+program with the mistake, and what the doctor prints about it.
 """
 # what of a page is shown, and how it is called there; the rest is the same on every page
 _SECTIONS = {
@@ -59,12 +64,19 @@ def error_page() -> str:
             f"| [{e.code}]({PAGES}/{e.code}.md) | {e.slug} | {_cell(e.summary)} |" for e in entries
         ]
         parts.append("")
+    parts += ["## Causes\n", _CAUSES, "| cause | | errors | lint |\n| --- | --- | --- | --- |"]
+    for cause in causes().values():
+        errors = ", ".join(f"[{code}]({PAGES}/{code}.md)" for code in cause.codes)
+        rules = ", ".join(f"[{code}](lint.md#{code.lower()})" for code in cause.rules)
+        link = f"[{cause.slug}]({PAGES}/{cause.slug}.md)"
+        parts.append(f"| {link} | {_cell(cause.summary)} | {errors} | {rules} |")
     return "\n".join(parts).rstrip() + "\n"
 
 
 def error_pages() -> dict[str, str]:
-    """The pages of the codes, by their path on the site."""
-    return {f"errors/{entry.code}.md": _page(entry) for entry in catalogue().values()}
+    """The pages of the codes and causes, by their path on the site."""
+    pages = {f"errors/{entry.code}.md": _page(entry) for entry in catalogue().values()}
+    return pages | {f"errors/{slug}.md": _linked(whole_page(slug)) for slug in causes()}
 
 
 def _page(entry: Entry) -> str:
@@ -77,6 +89,11 @@ def _page(entry: Entry) -> str:
             if title is not None:
                 parts.append(f"## {title}\n")
             parts.append(_linked(text) + "\n")
+    found = [
+        f"- [{cause.slug}]({cause.slug}.md): {cause.summary}" for cause in causes_of(entry.code)
+    ]
+    if found:
+        parts += ["## Causes\n", *found, ""]
     guides = _GUIDES.get(entry.code, ())
     if guides:
         links = (f"[{name.replace('_', ' ')}](../guides/{name}.md)" for name in guides)

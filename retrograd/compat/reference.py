@@ -89,7 +89,7 @@ OWN = (
     "diagnostics.errors.RetrogradWarning",
     "diagnostics.report.Report",
     "diagnostics.report.Span",
-    "diagnostics.report.Location",
+    "diagnostics.report.Place",
     "diagnostics.pages.read_page",
 )
 """What PyTorch does not have."""

@@ -1,4 +1,7 @@
-"""The catalogue: every code, the messages that belong to it, and what to say about them.
+"""The catalogue: every cause and every code, the messages that belong to it, and what to say.
+
+A cause is what a program did (`codes/causes.toml`); the doctor, the errors and lint know it by one
+name. A code is how an error or a lint rule shows it.
 
 A code is never reused, and a retired one keeps its page. Messages are PyTorch's, to the letter,
 because programs and tests match on them; a `Form` recognises one of them and adds what PyTorch does
@@ -17,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .entry import Entry, Form
+from .entry import Cause, Entry, Form
 
 GROUPS = (
     *("lifecycle", "shape", "dtype", "function", "numerics"),
@@ -37,6 +40,25 @@ def _entry(code: str, forms: list[dict[str, Any]], **fields: Any) -> Entry:
     """An entry from its table; lists become tuples, so that it cannot change."""
     made = [Form(**form | {"helps": tuple(form.get("helps", ()))}) for form in forms]
     return Entry(code, forms=tuple(made), **fields | {"reasons": tuple(fields.get("reasons", ()))})
+
+
+@cache
+def causes() -> dict[str, Cause]:
+    """Every cause by its name.
+
+    >>> causes()["stale-state-carried"].rules
+    ('RGL203',)
+    """
+    text = files(__package__).joinpath("codes", "causes.toml").read_text("utf-8")
+    return {
+        slug: Cause(slug, of["summary"], tuple(of.get("codes", ())), tuple(of.get("rules", ())))
+        for slug, of in tomllib.loads(text).items()
+    }
+
+
+def causes_of(code: str) -> list[Cause]:
+    """The causes that a code of an error or of a lint rule shows."""
+    return [cause for cause in causes().values() if code in (*cause.codes, *cause.rules)]
 
 
 def find(message: str) -> tuple[Entry, Form, dict[str, str]] | None:

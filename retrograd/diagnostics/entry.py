@@ -1,4 +1,4 @@
-"""What the catalogue is made of: entries (codes) and their forms (messages)."""
+"""What the catalogue is made of: causes, entries (codes) and their forms (messages)."""
 
 from __future__ import annotations
 
@@ -39,6 +39,26 @@ class Form:
         """The named groups if the message starts with this form's text."""
         found = self._compiled.match(message)
         return None if found is None else {k: v or "" for k, v in found.groupdict().items()}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a program did: its one name, and the codes under which errors and lint show it."""
+
+    slug: str
+    summary: str
+    codes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON-ready data for the list of causes."""
+        return {
+            "cause": self.slug,
+            "summary": self.summary,
+            "codes": list(self.codes),
+            "rules": list(self.rules),
+            "page": f"{self.slug}.md",
+        }
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,8 +25,8 @@ from collections.abc import Iterable, Sequence
 from .catalogue import catalogue, find
 from .entry import Entry, Form
 from .hints import hints
-from .pages import read_page
-from .render import WIDTH, render
+from .pages import whole_page
+from .render import WIDTH, has_colour, render
 from .report import Fix, Report, Span, advice
 
 # Classes by the name they have in this module, and those made for a pair of class and raised type.
@@ -46,9 +46,9 @@ class RetrogradError(Exception):
     def __init__(self, message: str, report: Report | None = None) -> None:
         super().__init__(message)
         self.report = report
-        note = _note(self)
-        if note:
-            self.add_note(note)
+        self._own_note = _note(self)
+        if self._own_note:
+            self.add_note(self._own_note)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -79,13 +79,21 @@ class RetrogradError(Exception):
         """The first advice, with its edit where one is sure."""
         return None if self.report is None or not self.report.fixes else self.report.fixes[0]
 
+    def take_note(self) -> str:
+        """The report as it would be printed with the error, which then goes without it."""
+        notes: list[str] = getattr(self, "__notes__", [])
+        note, self._own_note = self._own_note, None
+        if note in notes:
+            notes.remove(note)
+        return note or ""
+
     def to_dict(self) -> dict[str, object]:
         """The error as JSON-ready data."""
         return _to_dict(self, self.report)
 
     def explain(self) -> str:
         """The page of the error's code: what happened, why, and what works instead."""
-        return "" if self.code is None else read_page(self.code)
+        return "" if self.code is None else whole_page(self.code)
 
     def __reduce__(self) -> tuple[object, ...]:
         arguments = (self.public_name, raised_type(type(self)), self.args[0], self.report)
@@ -165,7 +173,7 @@ class RetrogradWarning(UserWarning):
 
     def explain(self) -> str:
         """The page of the warning's code."""
-        return "" if self.code is None else read_page(self.code)
+        return "" if self.code is None else whole_page(self.code)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_warning, (str(self), self.report), self.__dict__
@@ -313,7 +321,7 @@ def _note(error: RetrogradError) -> str | None:
             return None
         if choice == "json":
             return json.dumps(error.to_dict())
-        return "\n" + render(error.report, width=_width())
+        return "\n" + render(error.report, width=_width(), color=has_colour(sys.stderr))
     except Exception:
         return None
 

@@ -1,14 +1,19 @@
-"""Reports as text: source lines with labels below them, then why, help and notes.
+"""Reports as text: source lines with labels below them, then why, fixes and notes.
 
-All questions of width and colour are answered here and nowhere else. The text has no colour unless
-it is asked for, and no trailing spaces.
+The errors of the library and the doctor's findings are drawn here, and lint takes its colours from
+here: all questions of width and colour are answered once. The text has no colour unless it is asked
+for, no trailing spaces, and says nothing by colour alone.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TextIO
 
 from .report import Edit, Fix, Place, Report, Span
 
@@ -20,16 +25,27 @@ TAB = 4
 _ANSI = {
     "error": "1;31",
     "warning": "1;33",
+    "hint": "1;36",
     "primary": "1;31",
     "secondary": "1;34",
     "frame": "1;34",
     "removed": "31",
     "added": "32",
     "heading": "1",
+    "help": "36",
 }
 
 
-class _Painter:
+def has_colour(stream: TextIO | None) -> bool:
+    """Whether a stream shows colours: a terminal does, unless NO_COLOR or FORCE_COLOR decide."""
+    if stream is None or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Painter:
     """Wraps pieces of text in colour codes, or leaves them alone."""
 
     def __init__(self, color: bool) -> None:
@@ -48,25 +64,48 @@ def render(report: Report, *, width: int = WIDTH, color: bool = False) -> str:
     error[RG104]: backward() needs a scalar
     more: python -m retrograd explain RG104
     """
-    paint = _Painter(color)
+    paint = Painter(color)
     width = max(width, NARROWEST)
-    gutter = max((len(str(span.place.line)) for span in report.spans), default=2)
-    gutter = max(gutter, 2)
-
-    heading = _wrap(f"{report.level}[{report.code}]: {report.title}", "", "    ", width)
-    code = f"{report.level}[{report.code}]"
-    heading[0] = paint(report.level, code) + paint("heading", heading[0].removeprefix(code))
-    lines = heading
-    lines += _render_spans(report, gutter, width, paint)
-    if report.why:
-        lines += _labelled("why", report.why, width, paint)
-    shown = {(span.place.file, span.place.line) for span in report.spans}
-    for item in report.fixes:
-        lines += _render_help(item, gutter, width, shown, paint)
-    for note in report.notes:
-        lines += _labelled("note", note, width, paint)
-    lines.append(f"{paint('heading', 'more:')} {report.more}")
+    spans = _in_order(report)
+    gutter = max([2, *(len(str(span.place.line)) for span in spans), *_numbers(report)])
+    name = f"{report.level}[{report.code or report.cause}]"
+    lines = wrap(f"{name}: {report.title}", "", "    ", width)
+    lines[0] = paint(report.level, name) + paint("heading", lines[0].removeprefix(name))
+    lines += _draw_spans(spans, gutter, width, paint)
+    for label, text in (*_calls(spans), *report.before_fixes()):
+        lines += labelled(label, text, width, paint)
+    shown = {(span.place.file, span.place.line) for span in spans}
+    for number, fix in enumerate(report.fixes, 1):
+        words = fix.text
+        if report.numbered:
+            shown.clear()  # each says where it goes
+            words = f"{fix.kind}: {fix.text}" if fix.text else fix.kind
+        label = f"fix {number}" if report.numbered else "help"
+        lines += labelled(label, words, width, paint)
+        lines += _draw_fix(fix, gutter, width, shown, paint)
+    for label, text in report.after_fixes():
+        lines += labelled(label, text, width, paint)
+    lines += labelled("more", report.more, width, paint)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _in_order(report: Report) -> list[Span]:
+    """The spans as they are told: numbered if there are several, one of them marked."""
+    spans = sorted(report.spans, key=lambda span: (span.order is None, span.order or 0))
+    if len(spans) > 1 and all(span.order is None for span in spans):
+        spans = [replace(span, order=number) for number, span in enumerate(spans, 1)]
+    if spans and not any(span.primary for span in spans):
+        spans[-1] = replace(spans[-1], primary=True)
+    return spans
+
+
+def _calls(spans: list[Span]) -> Iterator[tuple[str, str]]:
+    """How the program came to a place that lies in a function: the calls, outermost first."""
+    for span in spans:
+        calls = [called for called in span.stack if called.to_json() != span.place.to_json()]
+        if calls:
+            way = ", ".join(name_of(called, span.place.file) for called in calls)
+            yield f"place {span.order or 1}", f"called in {way}"
 
 
 def display_path(file: str) -> str:
@@ -84,19 +123,30 @@ def display_path(file: str) -> str:
     return file if relative.startswith("..") else relative
 
 
+def name_of(at: Place, file: str = "") -> str:
+    """`file:line (function)`; only the line if it lies in `file`."""
+    inside = f" ({at.function})" if at.function not in ("", "<module>") else ""
+    if at.file == file:
+        return f"line {at.line}{inside}"
+    return f"{display_path(at.file)}:{at.line}{inside}"
+
+
 def place(at: Place) -> str:
     """`file:line:column`, the column counted from 1 as editors do."""
     text = f"{display_path(at.file)}:{at.line}"
     return text if at.column is None else f"{text}:{at.column + 1}"
 
 
-def _labelled(label: str, text: str, width: int, paint: _Painter) -> list[str]:
-    lines = _wrap(text, f"{label}: ", " " * (len(label) + 2), width)
+def labelled(label: str, text: str, width: int, paint: Painter) -> list[str]:
+    """A label and what belongs to it; a long label does not push the text to the right."""
+    hang = " " * (4 if len(label) > 8 else len(label) + 2)
+    lines = wrap(text, f"{label}: ", hang, width)
     lines[0] = paint("heading", f"{label}:") + lines[0].removeprefix(f"{label}:")
     return lines
 
 
-def _wrap(text: str, first: str, rest: str, width: int) -> list[str]:
+def wrap(text: str, first: str, rest: str, width: int) -> list[str]:
+    """The text in lines; the first and the others begin as told."""
     # Words are never broken: a long name or path that is too wide may stick out, but can be copied.
     lines = textwrap.wrap(
         text,
@@ -112,15 +162,14 @@ def _wrap(text: str, first: str, rest: str, width: int) -> list[str]:
 # --- source lines ---------------------------------------------------------------------------------
 
 
-def _render_spans(report: Report, gutter: int, width: int, paint: _Painter) -> list[str]:
-    primary = report.primary
-    if primary is None:
+def _draw_spans(spans: list[Span], gutter: int, width: int, paint: Painter) -> list[str]:
+    if not spans:
         return []
     bar = paint("frame", " " * gutter + " |")
+    primary = next(span for span in spans if span.primary)
     lines = [" " * gutter + paint("frame", "--> ") + place(primary.place), bar]
-    ordered = sorted(report.spans, key=lambda span: (span.order is None, span.order or 0))
     file, line = primary.place.file, None
-    for span in ordered:
+    for span in spans:
         where = span.place
         if where.file != file:
             lines.append(" " * gutter + paint("frame", "::: ") + place(where))
@@ -138,11 +187,12 @@ def _render_spans(report: Report, gutter: int, width: int, paint: _Painter) -> l
     return lines
 
 
-def _annotate(span: Span, gutter: int, width: int, paint: _Painter) -> list[str]:
+def _annotate(span: Span, gutter: int, width: int, paint: Painter) -> list[str]:
     bar = paint("frame", " " * gutter + " |")
     room = width - gutter - 3
     role = "primary" if span.primary else "secondary"
-    label = span.label if span.order is None else f"{span.order} {span.label}"
+    label = f"{span.label}: {span.iteration}" if span.iteration else span.label
+    label = label if span.order is None else f"{span.order} {label}"
     hang = "" if span.order is None else " " * (len(str(span.order)) + 1)
     _, start, length = _crop(span, room)
     marks = ("^" if span.primary else "-") * length
@@ -151,7 +201,7 @@ def _annotate(span: Span, gutter: int, width: int, paint: _Painter) -> list[str]
     lines = [f"{bar} {' ' * start}{paint(role, marks)}"] if length else []
     # Below the marks, moved left as far as needed to leave a readable measure.
     indent = " " * max(0, min(start, room - 40))
-    for piece in _wrap(label, indent, indent + hang, room):
+    for piece in wrap(label, indent, indent + hang, room):
         text = piece.strip()
         spaces = piece[: len(piece) - len(text)]
         lines.append(f"{bar} {spaces}{paint(role, text)}")
@@ -169,20 +219,23 @@ def _crop(span: Span, room: int) -> tuple[str, int, int]:
         end = len(source.rstrip())
     start_width = _columns(source[: where.column])
     length = max(1, _columns(source[: max(end, where.column)]) - start_width)
-    text = _expand(source).rstrip()
+    return _fit(_expand(source).rstrip(), start_width, length, room)
+
+
+def _fit(text: str, start: int, length: int, room: int) -> tuple[str, int, int]:
+    """A line cut to `room` columns around what is marked in it; where the marks then are."""
     if _columns(text) <= room:
-        return text, start_width, length
+        return text, start, length
     # Too long: keep what is marked, and as much before it as fits.
     first = 0
-    if start_width + length > room:
-        first = max(0, min(start_width - 8, start_width + length - room + 8))
-    pieces = _take(text, first, room)
+    if start + length > room:
+        first = max(0, min(start - 8, start + length - room + 8))
+    piece = _take(text, first, room)
     if first:
-        pieces = "..." + _take(text, first + 3, room - 3)
+        piece = "..." + _take(text, first + 3, room - 3)
     if first + room < _columns(text):
-        pieces = _take(pieces, 0, room - 3) + "..."
-    start = start_width - first
-    return pieces, start, min(length, room - start)
+        piece = _take(piece, 0, room - 3) + "..."
+    return piece, start - first, min(length, room - (start - first))
 
 
 def _expand(text: str) -> str:
@@ -213,40 +266,121 @@ def _take(text: str, first: int, count: int) -> str:
     return "".join(taken)
 
 
-# --- help and its edits ---------------------------------------------------------------------------
+# --- fixes and their edits ------------------------------------------------------------------------
+
+Row = tuple[str, int, str]
+"""A line of a change: " ", "-", "+" or "..." for a gap, its number before the change, its text."""
 
 
-def _render_help(
-    item: Fix, gutter: int, width: int, shown: set[tuple[str, int]], paint: _Painter
+def rows_of(fix: Fix) -> list[Row]:
+    """The changed lines of a fix and their neighbours."""
+    edit = fix.edit
+    if not fix.diff and edit is not None:
+        rows = (("-", edit.line, edit.before), ("+", edit.line, edit.after))
+        return [(sign, line, text) for sign, line, text in rows if text is not None]
+    found: list[Row] = []
+    number = 0
+    for line in fix.diff.splitlines():
+        if header := re.match(r"@@ -(\d+)", line):
+            if found:
+                found.append(("...", 0, ""))
+            number = int(header[1])
+        elif number and not line.startswith("\\"):
+            found.append((line[:1] or " ", number, line[1:]))
+            number += not line.startswith("+")
+    while found and found[-1][0] == " " and not found[-1][2].strip():
+        found.pop()
+    return found
+
+
+def tried(fix: Fix) -> str:
+    """What trying a fix has shown; "" if it was not tried and nothing is said about that."""
+    words = {True: "it helps", False: "it does not help", None: ""}[fix.verified]
+    said = fix.verification or words
+    bare = fix.verified is not None and not said.startswith("tried:")
+    return f"tried: {said}" if bare else said
+
+
+def _numbers(report: Report) -> list[int]:
+    return [len(str(number)) for fix in report.fixes for _, number, _ in rows_of(fix)]
+
+
+def _draw_fix(
+    fix: Fix, gutter: int, width: int, shown: set[tuple[str, int]], paint: Painter
 ) -> list[str]:
-    lines = _labelled("help", item.text, width, paint)
-    if item.edit is None:
-        return lines
-    edit = item.edit
-    if (edit.file, edit.line) not in shown:
-        where = f"{display_path(edit.file)}:{edit.line}"
-        lines.append(" " * gutter + paint("frame", "--> ") + where)
-    bar = paint("frame", " " * gutter + " |")
-    lines.append(bar)
-    if edit.before is not None:
-        removed = f"{'-':<{gutter}} | {_expand(edit.before)}"
-        lines.append(paint("removed", removed.rstrip()))
-    if edit.after is not None:
-        added = f"{'+':<{gutter}} | {_expand(edit.after)}"
-        lines.append(paint("added", added.rstrip()))
-    marks = _marks(edit)
-    if marks:
-        lines.append(f"{bar} {paint('added', marks)}")
+    lines = []
+    at, bar = fix.place, paint("frame", " " * gutter + " |")
+    if at.line and (at.file, at.line) not in shown:
+        lines.append(" " * gutter + paint("frame", "--> ") + name_of(at))
+    rows = rows_of(fix)
+    if rows:
+        lines += [bar, *_draw_rows(rows, fix.edit, gutter, width, paint)]
+    elif at.source:
+        text = _fit(_expand(at.source).rstrip(), 0, 0, width - gutter - 3)[0]
+        lines += [bar, paint("frame", f"{at.line:>{gutter}} |") + f" {text}"]
+    for sentence in (f"cost: {fix.cost}" if fix.cost else "", tried(fix)):
+        if sentence:
+            lines += wrap(sentence, "   ", "      ", width)
     return lines
 
 
-def _marks(edit: Edit) -> str:
-    """`+` below inserted characters, `~` below replaced ones; nothing for whole lines."""
-    if edit.before is None or edit.after is None:
-        return ""
-    marked = {column for start, end in edit.changed for column in range(start, end)}
-    mark = "+" if len(edit.after) - len(edit.before) == len(marked) else "~"
+def _draw_rows(
+    rows: list[Row], edit: Edit | None, gutter: int, width: int, paint: Painter
+) -> Iterator[str]:
+    room = width - gutter - 3
+    pairs = _pairs(rows)
+    for index, (sign, number, text) in enumerate(rows):
+        if sign == "...":
+            yield paint("frame", "...")
+            continue
+        other = pairs.get(index)
+        changed = () if other is None else _changed(rows[other][2], text, edit)
+        start = _columns(text[: changed[0][0]]) if changed else 0
+        length = _columns(text[: changed[-1][1]]) - start if changed else 0
+        piece, moved, _ = _fit(_expand(text).rstrip(), start, length, room)
+        if sign == " ":
+            yield paint("frame", f"{number:>{gutter}} |") + f" {piece}"
+            continue
+        role = "removed" if sign == "-" else "added"
+        yield paint(role, f"{sign:<{gutter}} | {piece}".rstrip())
+        if sign == "+" and changed and other is not None:
+            marks = _marks(rows[other][2], text, changed)[start : start + length].rstrip()
+            if marks:
+                bar = paint("frame", " " * gutter + " |")
+                yield f"{bar} {' ' * moved}{paint('added', marks[: room - moved])}"
+
+
+def _pairs(rows: list[Row]) -> dict[int, int]:
+    """Which removed line an added one replaces, and the other way round: one for one."""
+    pairs: dict[int, int] = {}
+    signs = "".join(sign if sign in "+-" else " " for sign, _, _ in rows)
+    for found in re.finditer(r"(-+)(\++)", signs):
+        if len(found[1]) == len(found[2]):
+            for removed in range(*found.span(1)):
+                pairs[removed] = removed + len(found[1])
+                pairs[removed + len(found[1])] = removed
+    return pairs
+
+
+def _changed(other: str, text: str, edit: Edit | None) -> tuple[tuple[int, int], ...]:
+    """The columns of a line that are not in the other one: between their common ends."""
+    if edit is not None and edit.after == text and edit.changed:
+        return edit.changed
+    start = _alike(other, text)
+    return ((start, len(text) - _alike(other[start:][::-1], text[start:][::-1])),)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _marks(before: str, after: str, changed: tuple[tuple[int, int], ...]) -> str:
+    """`+` below inserted characters, `~` below replaced ones."""
+    marked = {column for start, end in changed for column in range(start, end)}
+    mark = "+" if len(after) - len(before) == len(marked) else "~"
     return "".join(
         (mark if column in marked else " ") * _column(character)
-        for column, character in enumerate(edit.after)
-    ).rstrip()
+        for column, character in enumerate(after)
+    )

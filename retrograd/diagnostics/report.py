@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 FIX_KINDS = frozenset(
     """
@@ -145,10 +145,20 @@ class Report:
     level: str = "error"
     facts: dict[str, Any] = field(default_factory=dict)  # the evidence, for programs
 
+    numbered: ClassVar[bool] = False  # whether its fixes are told apart by numbers
+
     @property
     def more(self) -> str:
         """Where to read on."""
-        return f"python -m retrograd explain {self.code}"
+        return f"python -m retrograd explain {self.code or self.cause}"
+
+    def before_fixes(self) -> list[tuple[str, str]]:
+        """The paragraphs before the fixes, each with its label."""
+        return [("why", self.why)] if self.why else []
+
+    def after_fixes(self) -> list[tuple[str, str]]:
+        """The paragraphs after the fixes, each with its label."""
+        return [("note", note) for note in self.notes]
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

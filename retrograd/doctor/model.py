@@ -1,33 +1,15 @@
 """What the doctor says: a diagnosis with its places and fixes, as plain data.
 
-The vocabulary of causes and kinds of fixes is fixed: programs read it from ``--json``.
+The vocabulary of causes (`diagnostics.catalogue`) and of kinds of fixes (`diagnostics.report`) is
+fixed: programs read it from ``--json``.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
+from retrograd.diagnostics.catalogue import causes
 from retrograd.diagnostics.report import Fix, Place, Report, Span
-
-CAUSES = {
-    "same-loss-twice": "backward is called again on a loss that was already sent back",
-    "shared-subgraph": "two losses hang on one forward pass; the first backward released it",
-    "stale-state-carried": "a value kept from an earlier iteration still has its history",
-    "precomputed-outside-loop": "a function of parameters was computed once and is reused",
-    "accumulated-history": "losses or outputs are collected over iterations with their graphs",
-    "freed-by-grad-call": "torch.autograd.grad released the graph that a later call needs",
-    "inplace-after-save": "an in-place operation changed a value that backward needs",
-    "param-updated-before-backward": "parameters were stepped before a backward that needs them",
-    "leaf-inplace": "a leaf that requires grad is modified in place with gradients on",
-    "broken-graph": "the path from the loss to parameters is cut",
-    "no-grad-scope": "the forward pass ran with gradients switched off",
-    "non-scalar": "backward on a tensor of several elements without a gradient argument",
-    "missing-create-graph": "a gradient is differentiated again but was taken without create_graph",
-    "zero-grad-misuse": "gradients are not cleared, or cleared at the wrong time",
-    "needless-retain": "retain_graph or create_graph without any further use of the graph",
-    "stale-optimizer-params": "the optimizer does not hold the parameters that the model uses",
-    "nonleaf-grad": "the .grad of, or an optimizer over, a tensor that is not a leaf",
-}
 
 
 @dataclass
@@ -45,7 +27,20 @@ class Diagnosis(Report):
     why_not_retain: str = ""  # why retain_graph=True is not the answer, where it is not
 
     def __post_init__(self) -> None:
-        assert self.cause in CAUSES, self.cause
+        assert self.cause in causes(), self.cause
+
+    numbered = True
+
+    def before_fixes(self) -> list[tuple[str, str]]:
+        """The value, unless the title names it, and the reason."""
+        value = f"`{self.tensor}`"
+        named = [("value", value)] if self.tensor and value not in self.title else []
+        return [*named, ("why", self.why or causes()[self.cause].summary)]
+
+    def after_fixes(self) -> list[tuple[str, str]]:
+        """Why `retain_graph=True` is not the answer, and the notes."""
+        against = self.why_not_retain
+        return [*([("not retain_graph=True", against)] if against else []), *super().after_fixes()]
 
     def to_json(self) -> dict[str, object]:
         """The fields that programs read, and the rest of the report beside them."""

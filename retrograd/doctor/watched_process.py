@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from retrograd.diagnostics.errors import RetrogradError
 from retrograd.doctor import rules, session
 from retrograd.doctor.result import Result
 from retrograd.doctor.second_pass.runner import Runner
@@ -41,6 +42,7 @@ class Watch(ProgramRun):
         # where the graph of the run is written, if a picture of it is asked for
         self.recorded = Path(config["recorded"]) if config.get("recorded") else None
         self.result = Result()
+        self.note = ""  # the library's own report of the error
         self.started = time.perf_counter()
 
     def before(self) -> None:
@@ -66,6 +68,12 @@ class Watch(ProgramRun):
             self.watched.record.namespace = self.namespace
         session.begin(self.watched, sys._getframe(1))
 
+    def show(self, error: BaseException) -> None:
+        """Print the error; what retrograd says about it waits: one mistake has one report."""
+        if isinstance(error, RetrogradError):
+            self.note = error.take_note()
+        super().show(error)
+
     # ------------------------------------------------------------------------------- end
 
     def tell(self) -> None:
@@ -80,6 +88,8 @@ class Watch(ProgramRun):
         result.effects = list(self.effects.seen)
         if self.watched is not None:
             self._diagnose(self.watched, result)
+            if self.note and not result.diagnoses:
+                print(self.note, file=sys.stderr)
         elif result.started:
             result.unseen.append("the program did not import torch")
         self.write(result)

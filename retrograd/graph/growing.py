@@ -155,7 +155,9 @@ def warn_of_growth(growing: Growing) -> None:
             advice("keep the number: .item()", kind="item-for-logging"),
             advice("or the values without their history: .detach()", kind="detach"),
         ]
-    report = Report("RG120", head, spans, note, tuple(helps), level="warning", cause=growing.kind)
+    cause = "" if growing.kind == "enlarged" else "accumulated-history"
+    facts = {"kind": growing.kind}
+    report = Report("RG120", head, spans, note, helps, cause=cause, level="warning", facts=facts)
     warning = make_warning(str(growing), code="RG120", report=report)
     if line is None:
         warnings.warn(warning, stacklevel=2)

@@ -1,20 +1,21 @@
-"""From recorded facts to a reason: why is a freed node on the way of this backward pass?
+"""From recorded facts to a cause: why is a freed node on the way of this backward pass?
 
 Nodes and backward calls draw their numbers from one counter, so "made before that call" is a
 comparison. F is the freed node that stopped the pass, C the first consumer on the way to it that
 the freeing call did not walk, B the walked value that C takes:
 
-| evidence                                              | reason                |
-| ----------------------------------------------------- | --------------------- |
-| the root was already walked by the freeing call       | same-loss-twice       |
-| C is older than the freeing call                      | shared-trunk          |
-| C is newer, the line of B or F ran again since        | carried-state         |
-| C is newer, the line of C also led the first call to B | built-outside-loop   |
-| C is newer, another line led there                    | one-result-two-losses |
+| evidence                                               | cause                    |
+| ------------------------------------------------------ | ------------------------ |
+| the root was already walked by the freeing call        | same-loss-twice          |
+| C is older than the freeing call                       | shared-subgraph          |
+| C is newer, the line of B or F ran again since         | stale-state-carried      |
+| C is newer, the line of C also led the first call to B | precomputed-outside-loop |
+| C is newer, another line led there                     | shared-subgraph          |
 
-A freeing call of `autograd.grad` is a reason of its own, freed-by-grad, unless state was carried.
-Where two rows hold at once, the loop around the call decides; without one the reason is None. It is
-None too where lines would have to decide and none were recorded.
+A freeing call of `autograd.grad` is a cause of its own, freed-by-grad-call, unless state was
+carried; a carried value that was itself sent back is accumulated-history. Where two rows hold at
+once, the loop around the call decides; without one the cause is None. It is None too where lines
+would have to decide and none were recorded.
 """
 
 from __future__ import annotations
@@ -108,14 +109,13 @@ class CutFacts(Protocol):
 
 @dataclass(frozen=True)
 class FreedEvidence:
-    """The reason with the nodes that show it: `carried` is B, `consumer` is C."""
+    """The cause with the nodes that show it: `carried` is B, `consumer` is C."""
 
-    reason: str | None
+    cause: str | None
     carried: NodeFacts
     consumer: NodeFacts | None = None
     root: NodeFacts | None = None
     consumer_also_takes_fresh: bool = False
-    is_running_total: bool = False
     detaching_starves: bool = False
 
 
@@ -198,9 +198,12 @@ def freed_evidence(
         return FreedEvidence(None, freed, consumer)
     graph = _Graph(freed, roots)
     evidence = _same_root(graph, freeing, roots) or _boundary(graph, freeing, call, consumer)
-    if freeing.kind == "grad" and evidence.reason != "carried-state":
-        reason = "freed-by-grad"
-        return FreedEvidence(reason, evidence.carried, evidence.consumer, evidence.root)
+    if freeing.kind == "grad" and evidence.cause not in (
+        "stale-state-carried",
+        "accumulated-history",
+    ):
+        cause = "freed-by-grad-call"
+        return FreedEvidence(cause, evidence.carried, evidence.consumer, evidence.root)
     return evidence
 
 
@@ -314,7 +317,7 @@ def _boundary(
                 # Both within one call of a layer: the step from pass to pass tells more.
                 carried, user = state, state_user
             return _carried_state(graph, since, carried, user, freeing)
-    return FreedEvidence("shared-trunk", carried, user)
+    return FreedEvidence("shared-subgraph", carried, user)
 
 
 def _across_calls(
@@ -327,25 +330,25 @@ def _across_calls(
     if not site_of(carried) or not site_of(user):
         return FreedEvidence(None, carried, user, detaching_starves=starves)
     if in_loop is False and (same_door or not ran_again):
-        return FreedEvidence("built-outside-loop", carried, user, detaching_starves=starves)
+        return FreedEvidence("precomputed-outside-loop", carried, user, detaching_starves=starves)
     if ran_again and same_door and in_loop is None:
         return FreedEvidence(None, carried, user, detaching_starves=starves)
     if ran_again:
         return _carried_state(graph, since, carried, user, graph.freed.freed)
     if same_door:
-        return FreedEvidence("built-outside-loop", carried, user, detaching_starves=starves)
-    return FreedEvidence("one-result-two-losses", carried, user)
+        return FreedEvidence("precomputed-outside-loop", carried, user, detaching_starves=starves)
+    return FreedEvidence("shared-subgraph", carried, user)
 
 
 def _carried_state(
     graph: _Graph, since: int, carried: NodeFacts, user: NodeFacts, freeing: CallFacts
 ) -> FreedEvidence:
+    is_total = carried.sequence in freeing.roots
     return FreedEvidence(
-        "carried-state",
+        "accumulated-history" if is_total else "stale-state-carried",
         carried,
         user,
         consumer_also_takes_fresh=graph.takes_fresh(carried, user, since),
-        is_running_total=carried.sequence in freeing.roots,
         detaching_starves=graph.starves_without(carried),
     )
 

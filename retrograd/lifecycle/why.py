@@ -180,7 +180,7 @@ def _modified(
     helps: list[Fix] = []
     notes: list[str] = []
     if earlier:
-        reason = "carried-state"
+        cause = "stale-state-carried"
         why = (
             f"`{operation(node)}` belongs to an earlier step, which is still part of this graph; "
             f"{writer} has changed since a value that its backward needs."
@@ -190,7 +190,7 @@ def _modified(
         )
         notes.append("retain_graph=True lets backward() reach the earlier step, but not its values")
     elif by_optimizer:
-        reason = "optimizer-step"
+        cause = "param-updated-before-backward"
         why = (
             f"The forward pass used weights that {writer}() changed before {needed} came to them. "
             "Their gradient would mix old activations with new weights."
@@ -200,7 +200,7 @@ def _modified(
             advice("or run the forward pass again after the step", kind="recompute-forward")
         )
     else:
-        reason = "in-place-write"
+        cause = "inplace-after-save"
         why = (
             f"The derivative of `{operation(node)}` needs {what} as it was in the forward pass "
             f"(version {expected}); {writer} overwrote it (version {cell.version})."
@@ -219,7 +219,7 @@ def _modified(
             copy = "or write to a copy of it: .clone()"
         helps.append(advice(copy, kind="clone-before-inplace"))
     title = f"a value that `{operation(node)}` saved for backward was changed by {writer}"
-    return Report("RG102", title, story.finish(), why, tuple(helps), tuple(notes), reason)
+    return Report("RG102", title, story.finish(), why, tuple(helps), tuple(notes), cause)
 
 
 def _ran_again(
@@ -271,39 +271,39 @@ def detached_error(node: NodeFacts, call: CallFacts | None = None) -> RetrogradE
 # --- RG103, RG104: where backward starts ----------------------------------------------------------
 
 _CUTS: dict[str, tuple[str, str, str, str]] = {
-    # kind: (reason, label, why, help)
+    # kind: (cause, label, why, help)
     "detach": (
-        "detach",
+        "broken-graph",
         "cut here: {operation} returns a tensor without history",
         "Everything computed after the cut is a constant for autograd.",
         "leave out the detach where this value should be trained through",
     ),
     "no_grad": (
-        "no-grad",
+        "no-grad-scope",
         "recording is off from here on ({operation})",
         "What is computed while gradients are off is a constant for autograd.",
         "compute what should be trained outside of it, or inside under torch.enable_grad()",
     ),
     "hook": (
-        "no-grad",
+        "no-grad-scope",
         "",
         "Hooks run without recording, unless backward() was called with create_graph=True.",
         "record inside the hook under `with torch.enable_grad():`",
     ),
     "data": (
-        "data",
+        "broken-graph",
         "cut here: .data is a tensor without history",
         "Everything computed from .data is a constant for autograd.",
         "use the tensor itself",
     ),
     "inference": (
-        "inference",
+        "no-grad-scope",
         "recording is off from here on ({operation})",
         "What is computed in inference mode is a constant for autograd, for good.",
         "compute what should be trained outside of inference mode",
     ),
     "nondifferentiable": (
-        "nondifferentiable",
+        "broken-graph",
         "cut here: {operation} has no derivative",
         "Its result does not change when its input changes by a little, or is a whole number.",
         "use a smooth operation in its place where the gradient should pass",
@@ -315,7 +315,7 @@ _CUTS: dict[str, tuple[str, str, str, str]] = {
         "pass create_graph=True to that call",
     ),
     "copy": (
-        "left-the-library",
+        "broken-graph",
         "cut here: {operation} copies the values without their history",
         "A copy made from numbers is a new leaf.",
         "keep the tensor: use clone(), stack() or cat() to build it",
@@ -346,11 +346,12 @@ def no_grad_error(
         name = receiver(call_site)
         story = Story()
         helps: list[Fix] = []
-        reason: str | None = None
+        cause = ""
         why = "No recorded operation leads from it to a tensor that requires a gradient."
+        facts = {} if cut is None else {"cut": cut.kind, "operation": cut.operation}
         known = None if cut is None else _CUTS.get(cut.kind)
         if cut is not None and known is not None:
-            reason, label, why, text = known
+            cause, label, why, text = known
             story.add(site_of(cut), label.format(operation=cut.operation), primary=True)
             helps.append(_mend(cut, text))
         else:
@@ -371,7 +372,7 @@ def no_grad_error(
         primary = not story.spans
         story.add(call_site, "backward starts here, and has nowhere to go", primary=primary)
         title = f"{quoted(name, 'this tensor')} has no path to anything that requires a gradient"
-        return Report("RG103", title, story.finish(), why, tuple(helps), cause=reason or "")
+        return Report("RG103", title, story.finish(), why, tuple(helps), cause=cause, facts=facts)
 
     return _error(message, "RG103", tell)
 
@@ -416,6 +417,7 @@ def nonscalar_error(shape: Sequence[int], call: CallFacts | None = None) -> Retr
             "A gradient is the slope of one number. For several outputs, their weights in the sum "
             "have to be given.",
             helps,
+            cause="non-scalar",
         )
 
     return _error(message, "RG104", tell)
@@ -483,6 +485,7 @@ def leaf_error(writer: str, *, used: bool = False) -> RetrogradError:
                 advice("in a formula, use the out-of-place operation, which returns a new tensor"),
                 advice("or write to a copy: .clone()"),
             ),
+            cause="leaf-inplace",
         )
 
     return _error(message, "RG105", tell)
@@ -556,6 +559,7 @@ def nonleaf_grad_warning(message: str, node: NodeFacts | None = None) -> Retrogr
                 advice("to keep this one, call retain_grad() on the tensor before backward()"),
                 advice("if a leaf was meant: .to(), .float() and arithmetic return new tensors"),
             ),
+            cause="nonleaf-grad",
             level=catalogue()["RG107"].level,
         )
     except Exception:

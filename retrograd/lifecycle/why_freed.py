@@ -65,7 +65,7 @@ def freed_error(
         else:
             evidence = freed_evidence(node, consumer, call, roots)
             case = _Case(evidence, node, node.freed, call, roots)
-            report = (_interrupted if case.retried else _TELLERS[case.reason])(case)
+            report = (_interrupted if case.retried else _TELLERS[case.cause])(case)
         report = replace(report, notes=(*report.notes, *notes))
     except Exception:
         report = None  # the error itself matters more than its explanation
@@ -83,7 +83,7 @@ class _Case:
         call: CallFacts,
         roots: Sequence[NodeFacts],
     ) -> None:
-        self.reason: str | None = evidence.reason
+        self.cause: str | None = evidence.cause
         self.evidence = evidence
         self.freed = freed
         self.freeing = freeing
@@ -106,9 +106,9 @@ class _Case:
         loop = self.call_site.loop() if self.freeing_site == self.call_site else None
         self.loop_line = None if loop is None else loop.header
         self.interruption = None if freeing is call else freeing.interrupted_by
-        self.retried = bool(self.interruption) and self.reason in ("same-loss-twice", None)
+        self.retried = bool(self.interruption) and self.cause in ("same-loss-twice", None)
         if self.retried:
-            self.reason = "interrupted"
+            self.cause = "interrupted"
 
     def created(self, story: Story, label: str = "created here") -> None:
         """The line that made the value."""
@@ -171,7 +171,7 @@ class _Case:
         """The finished report."""
         spans = more.get("spans") or self.spans()
         assert isinstance(spans, tuple)
-        return Report("RG101", title, spans, why, tuple(helps), tuple(notes), self.reason or "")
+        return Report("RG101", title, spans, why, tuple(helps), tuple(notes), self.cause or "")
 
     def still_leads(self) -> str:
         """The usual title."""
@@ -184,8 +184,6 @@ def _kept_by(freeing: CallFacts) -> str:
 
 
 def _carried_state(case: _Case) -> Report:
-    if case.evidence.is_running_total:
-        return _running_total(case)
     steps = "from one pass of the loop into the next" if case.loop_line else "from an earlier step"
     if case.loop_line is None:
         steps += " into this one"
@@ -311,6 +309,12 @@ def _name_at(site: CallSite, case: _Case) -> str | None:
         if name in names:
             return name
     return names[0] if len(names) == 1 else None
+
+
+def _shared(case: _Case) -> Report:
+    user = case.consumer
+    made_later = user is not None and user.sequence > case.freeing.number
+    return _one_result(case) if made_later else _shared_trunk(case)
 
 
 def _shared_trunk(case: _Case) -> Report:
@@ -454,11 +458,11 @@ def _read_after_free(node: NodeFacts) -> Report:
 
 
 _TELLERS: dict[str | None, Callable[[_Case], Report]] = {
-    "carried-state": _carried_state,
-    "built-outside-loop": _built_outside,
-    "one-result-two-losses": _one_result,
-    "shared-trunk": _shared_trunk,
+    "stale-state-carried": _carried_state,
+    "accumulated-history": _running_total,
+    "precomputed-outside-loop": _built_outside,
+    "shared-subgraph": _shared,
     "same-loss-twice": _same_loss,
-    "freed-by-grad": _freed_by_grad,
+    "freed-by-grad-call": _freed_by_grad,
     None: _undecided,
 }

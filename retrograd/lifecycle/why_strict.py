@@ -49,9 +49,9 @@ def written_error(node: NodeFacts, saved_name: str, writer: str) -> RetrogradErr
             f"The derivative of `{operation(node)}` needs {what} as it was in the forward pass, "
             "and its graph is still waiting for a backward pass."
         )
-        reason, helps = "in-place-write", _helps_for_writing(here)
+        cause, helps = "inplace-after-save", _helps_for_writing(here)
         if writer.endswith(".step"):
-            reason = "optimizer-step"
+            cause = "param-updated-before-backward"
             helps = [
                 advice(f"call backward() on all losses before {writer}()", kind="reorder-step"),
                 advice(
@@ -61,7 +61,7 @@ def written_error(node: NodeFacts, saved_name: str, writer: str) -> RetrogradErr
             ]
         title = f"a value that `{operation(node)}` still keeps for backward is written by {writer}"
         helps = [*helps, advice(_NO_BACKWARD, kind="no-grad")]
-        return Report("RG119", title, story.finish(), why, tuple(helps), (_AFTERWARDS,), reason)
+        return Report("RG119", title, story.finish(), why, tuple(helps), (_AFTERWARDS,), cause)
 
     return _error(message, tell)
 

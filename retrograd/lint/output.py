@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
 import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from retrograd.diagnostics.layout import counted
+from retrograd.diagnostics.render import Painter
 
 from .check import Report
 from .declare import Finding
 from .rules import RULES
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-
-
-def has_colour(stream: TextIO) -> bool:
-    """Whether a stream shows colours: a terminal, and nobody said no."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def as_text(reports: Iterable[Report], colour: bool = False) -> str:
@@ -33,22 +27,19 @@ def as_text(reports: Iterable[Report], colour: bool = False) -> str:
     train.py:2:1: RGL205 `loss.backward` is not called
         help: add the parentheses
     """
-
-    def paint(text: str, code: str) -> str:
-        return f"\033[{code}m{text}\033[0m" if colour else text
-
+    paint = Painter(colour)
     lines = []
     for report in reports:
         if report.error:
             place = f"{report.path}:{report.line}:{report.column}" if report.line else report.path
-            lines.append(f"{paint(place, '1')}: {paint('error', '1;31')}: {report.error}")
+            lines.append(f"{paint('heading', place)}: {paint('error', 'error')}: {report.error}")
         for finding in report.findings:
             place = f"{finding.place.file}:{finding.start[0]}:{finding.start[1]}"
             safe = finding.repair is not None and finding.repair.safe
-            mark = " " + paint("[*]", "36") if safe else ""
-            code = paint(finding.code, "1;31")
-            lines.append(f"{paint(place, '1')}: {code}{mark} {finding.title}")
-            lines += [f"    {paint('help', '36')}: {fix.text}" for fix in finding.fixes]
+            mark = " " + paint("help", "[*]") if safe else ""
+            code = paint(finding.level, finding.code)
+            lines.append(f"{paint('heading', place)}: {code}{mark} {finding.title}")
+            lines += [f"    {paint('help', 'help')}: {fix.text}" for fix in finding.fixes]
     return "".join(line + "\n" for line in lines)
 
 

@@ -77,11 +77,11 @@ class ProgramRun:
         except BaseException as error:
             self.error = strip_own_frames(error)
             self.status = 130 if isinstance(error, KeyboardInterrupt) else 1
-            self._show(error)
+            self.show(error)
         self.after()
         return self.status
 
-    def _show(self, error: BaseException) -> None:
+    def show(self, error: BaseException) -> None:
         """Print the error as Python does, by the hook that the program may have put there."""
         self.shown = first_line(error)
         try:

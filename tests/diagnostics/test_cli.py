@@ -10,7 +10,7 @@ import pytest
 
 from retrograd.cli import main
 from retrograd.diagnostics.catalogue import catalogue
-from retrograd.diagnostics.pages import read_page
+from retrograd.diagnostics.pages import whole_page
 from retrograd.lint import RULES
 
 Captured = pytest.CaptureFixture[str]
@@ -18,9 +18,20 @@ Captured = pytest.CaptureFixture[str]
 
 def test_page(capsys: Captured) -> None:
     assert main(["explain", "rg101"]) == 0
-    assert capsys.readouterr().out == read_page("RG101")
+    assert capsys.readouterr().out == whole_page("RG101")
     assert main(["explain", "graph-freed"]) == 0
-    assert capsys.readouterr().out == read_page("RG101")
+    assert capsys.readouterr().out == whole_page("RG101")
+
+
+def test_one_cause_by_all_its_names(capsys: Captured) -> None:
+    for name in ("stale-state-carried", "RG101", "RGL203", "state-carried-through-loop"):
+        assert main(["explain", name]) == 0
+        assert "stale-state-carried" in capsys.readouterr().out
+    assert main(["explain", "Stale-State-Carried", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["cause"], data["rules"]) == ("stale-state-carried", ["RGL203"])
+    assert main(["explain", "stale-state"]) == 2
+    assert "stale-state-carried" in capsys.readouterr().err
 
 
 def test_narrow_terminal(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +42,7 @@ def test_narrow_terminal(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> N
         text = "".join(printed.split("```")[::2])
         assert max(len(line) for line in text.splitlines()) <= 50
         if arguments[1:]:
-            assert printed.split() == read_page(arguments[1]).split()
+            assert printed.split() == whole_page(arguments[1]).split()
             assert "  " not in text.replace("\n  ", "\n")  # wrapped again, not cut
 
 
@@ -70,4 +81,4 @@ def test_no_command(capsys: Captured) -> None:
 def test_as_a_module() -> None:
     command = [sys.executable, "-m", "retrograd", "explain", "RG104"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == read_page("RG104")
+    assert done.stdout == whole_page("RG104")

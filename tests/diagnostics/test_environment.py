@@ -61,7 +61,11 @@ def test_short_leaves_the_report_off(tmp_path: Path) -> None:
 def test_json_is_one_line_for_programs(tmp_path: Path) -> None:
     done = run(tmp_path / "train.py", PROGRAM, RETROGRAD_REPORT="json")
     data = json.loads(done.stderr.splitlines()[-1])
-    assert (data["code"], data["reason"], data["family"]) == ("RG101", "carried-state", "lifecycle")
+    assert (data["code"], data["reason"], data["family"]) == (
+        "RG101",
+        "stale-state-carried",
+        "lifecycle",
+    )
     assert data["message"] in done.stderr
     assert [span["location"]["line"] for span in data["spans"]] == [6, 8, 6]
     assert [span["order"] for span in data["spans"]] == [1, 2, 3]
@@ -96,7 +100,7 @@ def test_without_source_there_are_lines_but_no_names() -> None:
         exec(compile(PROGRAM, "<from nowhere>", "exec"), {})
     error = caught.value
     assert error.report is not None
-    assert error.reason == "carried-state"
+    assert error.reason == "stale-state-carried"
     assert [span.place.line for span in error.spans] == [6, 8, 6]
     assert all(span.place.source is None for span in error.spans)
     assert "`h`" not in error.report.title

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from retrograd.diagnostics.catalogue import catalogue, find
-from retrograd.diagnostics.pages import HEADINGS, parse_page
+from retrograd.diagnostics.catalogue import catalogue, causes, find
+from retrograd.diagnostics.pages import CAUSE_HEADINGS, HEADINGS, parse_page
 from retrograd.lint import RULES
 
 
@@ -51,7 +51,32 @@ def test_mentioned_codes_exist(code: str) -> None:
 
 def test_every_page_belongs_to_a_code() -> None:
     pages = sorted(path.name for path in (files("retrograd.diagnostics") / "explain").iterdir())
-    assert pages == sorted(f"{code}.md" for code in (*catalogue(), *RULES))
+    assert pages == sorted(f"{name}.md" for name in (*catalogue(), *RULES, *causes()))
+
+
+@pytest.mark.parametrize("slug", causes())
+def test_page_of_a_cause(slug: str) -> None:
+    cause, page = causes()[slug], parse_page(slug)
+    summary = cause.summary[0].upper() + cause.summary[1:]
+    assert " ".join(page.title.split()) == f"# {slug} {summary}."
+    assert tuple(page.sections) == CAUSE_HEADINGS
+    # what is printed there is kept current by tests/docs/test_printed.py
+    assert re.search(rf"^(error|warning)\[{slug}\]: ", page.sections["Example"], re.MULTILINE)
+
+
+def test_causes_name_codes_that_exist() -> None:
+    for cause in causes().values():
+        assert set(cause.codes) <= set(catalogue()) and set(cause.rules) <= set(RULES)
+        assert cause.codes or cause.rules
+        assert not cause.summary.endswith(".")
+
+
+def test_errors_use_the_names_of_causes() -> None:
+    """A reason that is a cause is listed with the code in both places."""
+    for entry in catalogue().values():
+        for reason in entry.reasons:
+            if reason in causes():
+                assert entry.code in causes()[reason].codes
 
 
 @pytest.mark.parametrize("code", catalogue())

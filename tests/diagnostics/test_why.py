@@ -55,19 +55,20 @@ def test_unused_input() -> None:
 def test_cuts() -> None:
     x = Thing()
     for kind, reason in (
-        ("detach", "detach"),
-        ("no_grad", "no-grad"),
-        ("data", "data"),
-        ("inference", "inference"),
-        ("nondifferentiable", "nondifferentiable"),
+        ("detach", "broken-graph"),
+        ("no_grad", "no-grad-scope"),
+        ("data", "broken-graph"),
+        ("inference", "no-grad-scope"),
+        ("nondifferentiable", "broken-graph"),
         ("grad", "missing-create-graph"),
-        ("copy", "left-the-library"),
+        ("copy", "broken-graph"),
         ("unheard of", None),
     ):
         cut = x.backward()
         cut.kind, cut.operation = kind, "argmax"
         error = why.no_grad_error(2, cut)
         assert error.reason == reason
+        assert error.report is not None and error.report.facts["cut"] == kind
         assert str(error) == (
             "element 2 of tensors does not require grad and does not have a grad_fn"
         )

@@ -2,7 +2,8 @@
 
 A `text` block right after a `python` block is all that the program prints: its output, then, if it
 fails, the last lines of the traceback. A `text` block right after the command `retrograd ... FILE`
-is what the command prints, with the last `py` block of the page as that file.
+is what the command prints, with the last `py` block of the page as that file; of the doctor it is
+the report.
 `python tests/docs/printed.py` writes these blocks anew.
 """
 
@@ -18,7 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("**/*.md"))]
+CAUSES = ROOT / "retrograd" / "diagnostics" / "explain"
+PAGES = [
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *(*sorted(DOCS.glob("**/*.md")), *sorted(CAUSES.glob("[a-z]*.md"))),
+]
 PROGRAM = re.compile(
     r"^```python\n(?P<program>(?:(?!```).*\n)*)```\n\n```text\n(?P<printed>(?:(?!```).*\n)*)```$",
     re.MULTILINE,
@@ -30,6 +35,8 @@ COMMAND = re.compile(
 )
 # the last exception of a traceback: its message, which may be long, and its report
 ERROR = re.compile(r"^(?:\w+\.)*(\w+Error: .*?)(?:\n+(error\[.*))?\Z", re.MULTILINE | re.DOTALL)
+
+REPORT = re.compile(r"^(?:error|warning)\[[a-z-]+\]: .*", re.MULTILINE | re.DOTALL)
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -49,6 +56,10 @@ def printed_by_command(program: str, command: str, folder: Path) -> str:
     words = command.split()
     (folder / words[-1]).write_text(program, encoding="utf-8")
     done = run(["-m", *words], folder)
+    if words[1] == "doctor":
+        found = REPORT.search(done.stderr)
+        assert found is not None, done.stderr
+        return found[0]
     assert done.stderr == "", done.stderr
     return done.stdout
 

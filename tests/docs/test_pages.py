@@ -16,7 +16,7 @@ from retrograd.compat.reference import PAGES as REFERENCE
 from retrograd.compat.reference_families import FAMILIES
 from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, status_of
-from retrograd.diagnostics.catalogue import catalogue
+from retrograd.diagnostics.catalogue import catalogue, causes
 from retrograd.ops.registry import OPS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def test_every_code_has_a_page() -> None:
     page = (DOCS / "errors.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| \[(RG\d+)\]", page, re.MULTILINE) == list(catalogue())
     pages = error_pages()
-    assert list(pages) == [f"errors/{code}.md" for code in catalogue()]
+    assert list(pages) == [f"errors/{name}.md" for name in (*catalogue(), *causes())]
     for path, text in pages.items():
         for target in LINK.findall(FENCE.sub("", text)):
             found = posixpath.normpath(posixpath.join("errors", target[0]))

@@ -72,8 +72,9 @@ def test_the_story_in_order() -> None:
         "place 1: called in line 50",
         "why: `hidden` was computed before",
         "fix 1: detach: the next pass needs only its numbers",
-        "-y = net(h)",
-        "+y = net(h.detach())",
+        "-  | y = net(h)",
+        "+  | y = net(h.detach())",
+        "   |          +++++++++",
         "cost: gradients stop here",
         "tried: ran to the end; 8 of 8",
         "fix 2: reset-state",
@@ -86,7 +87,7 @@ def test_the_story_in_order() -> None:
     positions = [text.find(piece) for piece in order]
     assert -1 not in positions, order[positions.index(-1)]
     assert positions == sorted(positions)
-    assert "@@" not in text and "+++" not in text
+    assert "@@" not in text and "+++ b" not in text
     assert (
         "@@" not in text
         and "\x1b" not in text

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from retrograd.diagnostics.catalogue import causes
 from retrograd.diagnostics.report import FIX_KINDS
-from retrograd.doctor.model import CAUSES
 from tests.doctor.in_forks import examine
 from tests.doctor.patches import healthy_script
 
@@ -48,7 +48,7 @@ def expected_in(program: Path) -> list[Expected]:
     found = []
     for number, line in enumerate(program.read_text().splitlines(), 1):
         marker = MARKER.search(line)
-        if marker is not None and marker[1] in CAUSES:
+        if marker is not None and marker[1] in causes():
             assert marker[2] in FIX_KINDS
             found.append((marker[1], marker[2], number))
     return sorted(found)

@@ -337,7 +337,8 @@ with warnings.catch_warnings(record=True) as caught:
         {line}
         loss.backward()
 for each in caught:
-    print(each.message.code, each.lineno, each.message.report.cause)
+    report = each.message.report
+    print(each.message.code, each.lineno, report.cause, report.facts["kind"])
 """
 
 
@@ -345,8 +346,8 @@ for each in caught:
 @pytest.mark.parametrize(
     ("line", "printed"),
     [
-        ("kept.append(loss)", "RG120 12 collected\n"),
-        ("total = total + loss", "RG120 12 carried\n"),
+        ("kept.append(loss)", "RG120 12 accumulated-history collected\n"),
+        ("total = total + loss", "RG120 12 accumulated-history carried\n"),
         ("kept.append(loss.item())", ""),
         ("kept.append([loss.item() for _ in range(9)])", ""),  # blocks rise, graphs do not
         ("kept = [*kept[-20:], loss]", ""),

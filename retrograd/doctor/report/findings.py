@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from retrograd.diagnostics.catalogue import causes
+from retrograd.diagnostics.render import name_of, rows_of, tried
 from retrograd.diagnostics.report import Fix, Place, Span
-from retrograd.doctor.model import CAUSES, Diagnosis
+from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.report.linking import Link, Links
-from retrograd.doctor.report.terminal import changes, name_of, tried
 from retrograd.doctor.result import NEIGHBOURS, Result
 
 KINDS = {
@@ -91,7 +92,7 @@ def finding(diagnosis: Diagnosis, result: Result, links: Links | None) -> Findin
     return Finding(
         level="error" if failed else "warning",
         cause=diagnosis.cause,
-        meaning=CAUSES[diagnosis.cause],
+        meaning=causes()[diagnosis.cause].summary,
         summary=diagnosis.title,
         why=diagnosis.why,
         value="" if f"`{tensor}`" in diagnosis.title else tensor,
@@ -120,7 +121,7 @@ def _change(fix: Fix, result: Result) -> Change:
         fix.kind,
         fix.text,
         name_of(fix.place),
-        changes(fix.diff) if fix.diff else [],
+        [sign + text for sign, _, text in rows_of(fix)],
         [] if fix.diff else excerpt(fix.place, result),
         fix.cost,
         {True: "works", False: "fails", None: "untried"}[fix.verified],

@@ -194,8 +194,8 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
     return Diagnosis(
         cause="inplace-after-save",
         title="an in-place operation changed a value that backward needs",
-        why=f"{_kind(saved)} saved the value for its gradient; the line below wrote into the same "
-        "memory before the backward ran.",
+        why=f"{_kind(saved)} saved the value for its gradient; line {written.line} wrote into the "
+        "same memory before the backward ran.",
         error_line=at.place,
         created_at=list(dict.fromkeys([written, *reversed(made)])),
         fixes=[
@@ -250,11 +250,11 @@ def _hidden(at: Raised, watched: Watched) -> Diagnosis:
     found = Diagnosis(
         cause="inplace-after-save",
         title="an in-place operation changed a value that backward needs",
-        why="An operation saved the value for its gradient; the line below wrote into the same "
-        "memory before the backward ran."
+        why="An operation saved the value for its gradient; "
+        f"line {stacks[0][-1].line} wrote into the same memory before the backward ran."
         if seen
         else "An operation saved the value for its gradient, and its memory was written before the "
-        "backward ran. The write itself was not seen; the lines below write in place.",
+        "backward ran. The write itself was not seen; the lines named here write in place.",
         error_line=at.place,
         created_at=list(dict.fromkeys(stack[-1] for stack in stacks)) or [at.place],
         spans=[Span("needed", at.place, at.stack)],
@@ -315,7 +315,7 @@ def _guessed(saved: SavedValue, at: Raised, made: list[Place]) -> Diagnosis | No
         cause="inplace-after-save",
         title="an in-place operation changed a value that backward needs",
         why=f"{_kind(saved)} saved the value for its gradient. The only line after it that writes "
-        "in place is the one below; it was not seen writing.",
+        f"in place is line {written.line}; it was not seen writing.",
         error_line=at.place,
         created_at=[written, place],
         fixes=[Fix("clone-before-inplace", written, "use the out-of-place form")],

@@ -70,7 +70,7 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
         return Diagnosis(
             cause="broken-graph",
             title="every parameter in the history of the loss is frozen",
-            why="The line below switched requires_grad off; nothing that the loss was computed "
+            why=f"Line {place.line} switched requires_grad off; nothing that the loss was computed "
             "from is to be trained.",
             error_line=None,
             created_at=created,
@@ -290,8 +290,8 @@ def unused_input(watched: Watched) -> Diagnosis | None:
         found = Diagnosis(
             cause="broken-graph",
             title="the gradient is asked for a tensor that the output was not computed from",
-            why="The tensor was made by the line below, but the forward pass used another one, of "
-            "which this is a copy or a part.",
+            why=f"The tensor was made in line {stack[-1].line}, but the forward pass used another "
+            "one, of which this is a copy or a part.",
             error_line=at.place,
             created_at=list(dict.fromkeys(reversed(stack))),
             fixes=[Fix("keep-graph", kept, "make it before the forward pass, and use it there")],

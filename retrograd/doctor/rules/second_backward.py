@@ -516,9 +516,9 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
             fixes = [again, fixes[1]]
     return Diagnosis(
         cause="stale-state-carried",
-        title=f"{name} is carried into the next iteration with its history",
-        why=f"{name} was computed in the iteration before. Its graph was freed by that iteration's "
-        "backward, and this one's runs back into it.",
+        title=f"{name} is carried from an earlier iteration with its history",
+        why=f"{name} was computed in an earlier iteration, and its graph was freed by a backward "
+        "since. This backward runs back into it.",
         error_line=failing,
         fixes=fixes,
         why_not_retain="The graph would grow with every iteration, and after optimizer.step() the "

@@ -1,4 +1,4 @@
-"""RG101 carried-state: features of earlier batches are kept in a list.
+"""RG101 stale-state-carried: features of earlier batches are kept in a list.
 
 advice: detach, combine-losses
 """

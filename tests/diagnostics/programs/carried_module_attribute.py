@@ -1,4 +1,4 @@
-"""RG101 carried-state: a module keeps its state in an attribute.
+"""RG101 stale-state-carried: a module keeps its state in an attribute.
 
 advice: detach + runs, combine-losses
 """

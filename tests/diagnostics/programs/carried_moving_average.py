@@ -1,4 +1,4 @@
-"""RG101 carried-state: a moving average of losses keeps their graphs.
+"""RG101 stale-state-carried: a moving average of losses keeps their graphs.
 
 advice: detach + runs, combine-losses
 """

@@ -1,4 +1,4 @@
-"""RG101 carried-state: the hidden state of a cell goes from batch to batch.
+"""RG101 stale-state-carried: the hidden state of a cell goes from batch to batch.
 
 advice: detach, combine-losses
 """

@@ -1,4 +1,4 @@
-"""RG101 carried-state: backward() is called on the sum of all losses so far.
+"""RG101 accumulated-history: backward() is called on the sum of all losses so far.
 
 advice: item-for-logging, reset-state
 """

@@ -1,4 +1,4 @@
-"""RG101 one-result-two-losses: the critic's value trains the critic and weighs the actor.
+"""RG101 shared-subgraph: the critic's value trains the critic and weighs the actor.
 
 advice: detach + edit, detach + runs, retain-graph + runs, recompute-forward
 """

@@ -1,4 +1,4 @@
-"""RG103 nondifferentiable: the loss compares predicted class numbers.
+"""RG103 broken-graph: the loss compares predicted class numbers.
 
 advice: keep-graph
 """

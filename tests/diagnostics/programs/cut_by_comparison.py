@@ -1,4 +1,4 @@
-"""RG103 nondifferentiable: accuracy as a loss.
+"""RG103 broken-graph: accuracy as a loss.
 
 advice: keep-graph
 """

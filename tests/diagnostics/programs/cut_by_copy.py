@@ -1,4 +1,4 @@
-"""RG103 left-the-library: losses are collected with torch.tensor().
+"""RG103 broken-graph: losses are collected with torch.tensor().
 
 advice: keep-graph
 """

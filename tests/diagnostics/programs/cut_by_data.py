@@ -1,4 +1,4 @@
-"""RG103 data: a value is read through .data.
+"""RG103 broken-graph: a value is read through .data.
 
 advice: keep-graph + runs
 """

@@ -1,4 +1,4 @@
-"""RG103 detach: the detached value is the only way to the weight.
+"""RG103 broken-graph: the detached value is the only way to the weight.
 
 advice: keep-graph + runs
 """

@@ -1,4 +1,4 @@
-"""RG103 inference: features are computed in inference mode.
+"""RG103 no-grad-scope: features are computed in inference mode.
 
 advice: enable-grad
 """

@@ -1,4 +1,4 @@
-"""RG103 nondifferentiable: values are converted to whole numbers.
+"""RG103 broken-graph: values are converted to whole numbers.
 
 advice: keep-graph
 """

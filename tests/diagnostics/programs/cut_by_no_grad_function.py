@@ -1,4 +1,4 @@
-"""RG103 no-grad: the forward pass is a function that records nothing.
+"""RG103 no-grad-scope: the forward pass is a function that records nothing.
 
 advice: enable-grad
 """

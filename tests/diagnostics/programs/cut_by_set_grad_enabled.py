@@ -1,4 +1,4 @@
-"""RG103 no-grad: gradients were switched off for a validation and on again too late.
+"""RG103 no-grad-scope: gradients were switched off for a validation and on again too late.
 
 advice: enable-grad
 """

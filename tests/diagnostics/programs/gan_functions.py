@@ -1,4 +1,4 @@
-"""RG101 one-result-two-losses: each step of a GAN is a function of the same fake image.
+"""RG101 shared-subgraph: each step of a GAN is a function of the same fake image.
 
 advice: detach + runs, detach + runs, retain-graph + runs, recompute-forward
 """

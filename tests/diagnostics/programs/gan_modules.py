@@ -1,4 +1,4 @@
-"""RG101 one-result-two-losses: the generator's output is not detached for the discriminator.
+"""RG101 shared-subgraph: the generator's output is not detached for the discriminator.
 
 advice: detach + runs, detach + runs, retain-graph + runs, recompute-forward
 """

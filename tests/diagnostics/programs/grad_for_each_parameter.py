@@ -1,4 +1,4 @@
-"""RG101 freed-by-grad: autograd.grad() is called once for each parameter.
+"""RG101 freed-by-grad-call: autograd.grad() is called once for each parameter.
 
 advice: retain-graph + runs, create-graph + runs
 """

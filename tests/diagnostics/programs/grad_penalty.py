@@ -1,4 +1,4 @@
-"""RG101 freed-by-grad: a gradient penalty is computed before the loss is sent back.
+"""RG101 freed-by-grad-call: a gradient penalty is computed before the loss is sent back.
 
 advice: retain-graph + runs, create-graph + runs
 """

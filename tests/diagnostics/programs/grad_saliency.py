@@ -1,4 +1,4 @@
-"""RG101 freed-by-grad: a saliency map is taken from the loss that is trained on.
+"""RG101 freed-by-grad-call: a saliency map is taken from the loss that is trained on.
 
 advice: retain-graph + runs, create-graph + runs
 """

@@ -1,4 +1,4 @@
-"""RG101 built-outside-loop: the prediction stands outside of the optimizer's closure.
+"""RG101 precomputed-outside-loop: the prediction stands outside of the optimizer's closure.
 
 advice: recompute-forward
 """

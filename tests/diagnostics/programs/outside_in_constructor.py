@@ -1,4 +1,4 @@
-"""RG101 built-outside-loop: mixing weights are computed when the module is made.
+"""RG101 precomputed-outside-loop: mixing weights are computed when the module is made.
 
 advice: recompute-forward, detach + runs
 """

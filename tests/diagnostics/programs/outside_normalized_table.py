@@ -1,4 +1,4 @@
-"""RG101 built-outside-loop: a normalized embedding table is made once.
+"""RG101 precomputed-outside-loop: a normalized embedding table is made once.
 
 advice: recompute-forward, detach + runs
 """

@@ -1,4 +1,4 @@
-"""RG101 built-outside-loop: a penalty is computed once and added to every loss.
+"""RG101 precomputed-outside-loop: a penalty is computed once and added to every loss.
 
 advice: recompute-forward, detach + runs
 """

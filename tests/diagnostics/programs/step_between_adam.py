@@ -1,4 +1,4 @@
-"""RG102 optimizer-step: Adam steps between two backward passes of one forward pass.
+"""RG102 param-updated-before-backward: Adam steps between two backward passes of one forward pass.
 
 advice: reorder-step, recompute-forward
 """

@@ -1,4 +1,4 @@
-"""RG102 optimizer-step: the discriminator steps before the generator's loss is sent back.
+"""RG102 param-updated-before-backward: the discriminator steps before the generator's backward.
 
 advice: reorder-step, recompute-forward
 """

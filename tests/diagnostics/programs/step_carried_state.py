@@ -1,4 +1,4 @@
-"""RG102 carried-state: retain_graph=True leads into steps whose weights were changed since.
+"""RG102 stale-state-carried: retain_graph=True leads into steps whose weights were changed since.
 
 advice: detach
 """

@@ -1,4 +1,4 @@
-"""RG101 shared-trunk: one loss for each scale, sent back one by one.
+"""RG101 shared-subgraph: one loss for each scale, sent back one by one.
 
 advice: combine-losses, retain-graph + runs
 """

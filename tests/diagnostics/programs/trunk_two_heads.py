@@ -1,4 +1,4 @@
-"""RG101 shared-trunk: an actor and a critic on one body.
+"""RG101 shared-subgraph: an actor and a critic on one body.
 
 advice: combine-losses, retain-graph + runs
 """

@@ -1,4 +1,4 @@
-"""RG101 shared-trunk: reconstruction and divergence of one code.
+"""RG101 shared-subgraph: reconstruction and divergence of one code.
 
 advice: combine-losses, retain-graph + runs
 """

@@ -1,4 +1,4 @@
-"""RG102 in-place-write: += on a result that sigmoid() keeps.
+"""RG102 inplace-after-save: += on a result that sigmoid() keeps.
 
 advice: clone-before-inplace + runs, clone-before-inplace
 """

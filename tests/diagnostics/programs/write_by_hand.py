@@ -1,4 +1,4 @@
-"""RG102 in-place-write: a weight is updated by hand between two backward passes.
+"""RG102 inplace-after-save: a weight is updated by hand between two backward passes.
 
 advice: reorder-step, clone-before-inplace
 """

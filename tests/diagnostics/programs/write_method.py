@@ -1,4 +1,4 @@
-"""RG102 in-place-write: an operand of a product is scaled in place.
+"""RG102 inplace-after-save: an operand of a product is scaled in place.
 
 advice: clone-before-inplace + runs, clone-before-inplace
 """

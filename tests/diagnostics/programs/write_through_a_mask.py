@@ -1,4 +1,4 @@
-"""RG102 in-place-write: small probabilities are overwritten by index.
+"""RG102 inplace-after-save: small probabilities are overwritten by index.
 
 advice: clone-before-inplace, clone-before-inplace
 """
