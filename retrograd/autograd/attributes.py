@@ -6,8 +6,9 @@ from retrograd import core, dtypes
 from retrograd.engine import failures
 from retrograd.engine.accumulate import gradient_dtype
 from retrograd.engine.inference import INFERENCE_CELL, mark_inference
+from retrograd.engine.lineage import cut_of
 from retrograd.engine.sparse_array import SPARSE_ARRAY
-from retrograd.engine.state import STATE, Cut
+from retrograd.engine.state import STATE
 from retrograd.engine.views import forget_history
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import (
@@ -28,7 +29,7 @@ def detach(self: Tensor) -> Tensor:
     made = wrap(self._array)
     made._cell = cell_of(self)
     if self.requires_grad:
-        made._cut = Cut.here("detach", "detach")
+        made._cut = cut_of("detach", "detach", self)
     else:
         made._cut = self._cut
     if self.is_inference():
@@ -59,12 +60,12 @@ def detach_(self: Tensor) -> Tensor:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as the solution."
         )
-    had_grad = self.requires_grad
+    cut = cut_of("detach", "detach_", self) if self.requires_grad else None
     forget_history(self)
     if self._meta is not None:
         self._meta.tangents = None
-    if had_grad:
-        self._cut = Cut.here("detach", "detach_")
+    if cut is not None:
+        self._cut = cut
     return self
 
 
@@ -150,7 +151,7 @@ def _get_data(self: Tensor) -> Tensor:
     if self.is_inference():
         mark_like(made, made)
     if self.requires_grad:
-        made._cut = Cut.here("data", ".data")
+        made._cut = cut_of("data", ".data", self)
     else:
         made._cut = self._cut
     return made

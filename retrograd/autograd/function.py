@@ -32,6 +32,7 @@ from retrograd.backend import is_array
 from retrograd.engine import failures
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.function_node import FunctionNode, delayed_error
+from retrograd.engine.lineage import note_cuts
 from retrograd.engine.node import Node
 from retrograd.engine.recipes import remembered
 from retrograd.engine.state import STATE, TRANSFORMS, Cut, set_grad_mode
@@ -287,6 +288,7 @@ def _set_edges(node: FunctionNode, tensors: list[Tensor], level: int) -> None:
         numbers.append(0 if edge is None else x._output_nr)
     node.edges = tuple(edges)
     node.edge_numbers = tuple(numbers) if any(numbers) else None
+    note_cuts(node, tensors)
 
 
 def _runs_on_batches(level: int, tensors: list[Tensor]) -> bool:

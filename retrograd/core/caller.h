@@ -149,6 +149,14 @@ PyObject *edge_to(PyObject *tensor); /* None: no gradient flows there */
 PyObject *new_node(const CallPlan *plan, PyObject *shape, PyObject *dtype); /* takes both references */
 int fill_node(const Call *call, PyObject *node, PyObject *const *results, PyObject *const *tensors);
 PyObject *cut_of(const Call *call);
+
+/* Notes on a node where the path to an operand was cut, if it was; -1 with an error set. */
+static inline int
+note_cut(PyObject *node, PyObject *operand)
+{
+    return is_tensor(operand) && slot_given(operand, in_tensor.cut) ? add_cut(node, SLOT(operand, in_tensor.cut)) : 0;
+}
+
 PyObject *cut_by(const CallPlan *plan, PyObject *code, PyObject *instruction); /* an op without a derivative */
 PyObject *fact_of(PyObject *array, Saves kind); /* None for a number in its place */
 int save_output(PyObject *saved, int start, PyObject *result, PyObject *tensor);

@@ -83,11 +83,11 @@ typedef struct {
 } ViewSlots;
 
 typedef struct {
-    Py_ssize_t code, kind, lasti, operation;
+    Py_ssize_t code, kind, lasti, leaves, operation;
 } CutSlots;
 
 typedef struct {
-    Py_ssize_t reached_code, reached_lasti, buffer, code, dtype, edge_numbers, edges, extra, freed, lasti, owned, pending,
+    Py_ssize_t reached_code, reached_lasti, buffer, code, cuts, dtype, edge_numbers, edges, extra, freed, lasti, owned, pending,
         run, saved, sequence, shape, visit;
 } NodeSlots;
 
@@ -259,6 +259,12 @@ PyObject *new_cell(void);
 
 /* Where a path that could have carried a gradient was cut. */
 PyObject *new_cut(PyObject *kind, PyObject *operation, PyObject *code, PyObject *instruction);
+
+/* lineage.c: notes on a cut which leaves are behind tensors and nodes; entries may be NULL. */
+int note_leaves(PyObject *cut, PyObject *const *roots, Py_ssize_t count);
+
+/* lineage.c: notes on a node where the path to an operand was cut. */
+int add_cut(PyObject *node, PyObject *cut);
 
 /* A tensor's version cell, borrowed; made now if there was none (record.c). */
 PyObject *source_cell(PyObject *tensor);

@@ -33,6 +33,9 @@ cut_here(PyObject *tensor, PyObject *kind, PyObject *operation)
     PyObject *cut = new_cut(kind, operation, code, instruction);
     Py_DECREF(code);
     Py_DECREF(instruction);
+    if (cut != NULL && note_leaves(cut, &tensor, 1) < 0) {
+        Py_CLEAR(cut);
+    }
     return cut;
 }
 

@@ -86,6 +86,9 @@ give_node(const Call *call, Outputs *outputs)
         if (place == NULL) {
             failed = 1;
         }
+        else if (!carries_gradient(plan, number) && note_leaves(place, &node, 1) < 0) {
+            failed = 1;
+        }
         else if (carries_gradient(plan, number)) {
             join_graph(tensor, node, place);
         }
@@ -291,7 +294,7 @@ fill_list_edges(PyObject *node, PyObject *tensors)
         const int needs = SLOT(tensor, in_tensor.requires_grad) == Py_True;
         PyObject *edge = needs ? edge_to(tensor) : Py_NewRef(Py_None);
         PyObject *number = edge == NULL || edge == Py_None ? objects.zero : SLOT(tensor, in_tensor.output_nr);
-        failed = edge == NULL;
+        failed = edge == NULL || note_cut(node, tensor) < 0;
         PyTuple_SET_ITEM(edges, index, edge);
         PyTuple_SET_ITEM(numbers, index, Py_NewRef(number));
         numbered |= number != objects.zero;

@@ -134,6 +134,7 @@ static const Slot cut_slots[] = {
     {"code", &in_cut.code},
     {"kind", &in_cut.kind},
     {"lasti", &in_cut.lasti},
+    {"leaves", &in_cut.leaves},
     {"operation", &in_cut.operation},
     {NULL, NULL},
 };
@@ -143,6 +144,7 @@ static const Slot node_slots[] = {
     {"_reached_lasti", &in_node.reached_lasti},
     {"buffer", &in_node.buffer},
     {"code", &in_node.code},
+    {"cuts", &in_node.cuts},
     {"dtype", &in_node.dtype},
     {"edge_numbers", &in_node.edge_numbers},
     {"edges", &in_node.edges},

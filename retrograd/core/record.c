@@ -264,6 +264,12 @@ new_node(const CallPlan *plan, PyObject *shape, PyObject *dtype)
 int
 fill_node(const Call *call, PyObject *node, PyObject *const *results, PyObject *const *tensors)
 {
+    const CallPlan *plan = call->plan;
+    for (int index = 0; index < plan->tensor_count; index++) {
+        if (!call->needs[index] && note_cut(node, call->values[plan->tensor_places[index]]) < 0) {
+            return -1;
+        }
+    }
     return fill_edges(call, node) < 0 ? -1 : fill_saved(call, node, results, tensors);
 }
 
@@ -273,6 +279,22 @@ PyObject *
 cut_by(const CallPlan *plan, PyObject *code, PyObject *instruction)
 {
     return new_cut(nondifferentiable, plan->label, code, instruction);
+}
+
+/* What the operands of a call that cuts paths were computed from. */
+static int
+note_operands(const Call *call, PyObject *cut)
+{
+    const CallPlan *plan = call->plan;
+    PyObject *operands[MOST_TENSORS];
+    int count = 0;
+    for (int index = 0; index < plan->tensor_count; index++) {
+        PyObject *value = call->values[plan->tensor_places[index]];
+        if (is_tensor(value)) {
+            operands[count++] = value;
+        }
+    }
+    return note_leaves(cut, operands, count);
 }
 
 /* Where the path to a result without history was cut: here, or before an operand. */
@@ -291,6 +313,9 @@ cut_of(const Call *call)
         PyObject *cut = cut_by(plan, code, instruction);
         Py_DECREF(code);
         Py_DECREF(instruction);
+        if (cut != NULL && note_operands(call, cut) < 0) {
+            Py_CLEAR(cut);
+        }
         return cut;
     }
     for (int index = 0; index < plan->tensor_count; index++) {

@@ -17,7 +17,7 @@ from retrograd import dtypes
 from retrograd.engine.anomaly_stack import ForwardRecord
 from retrograd.engine.growth import DUE, due
 from retrograd.engine.hooks import HookTable, RemovableHandle
-from retrograd.engine.state import ANOMALY, next_sequence
+from retrograd.engine.state import ANOMALY, Cut, next_sequence
 from retrograd.tensor import Array, Tensor, TensorHooks
 from retrograd.tensor.size import CPU, Size
 
@@ -137,6 +137,7 @@ class Node:
         "_reached_lasti",
         "buffer",
         "code",
+        "cuts",
         "dtype",
         "edge_numbers",
         "edges",
@@ -162,6 +163,7 @@ class Node:
     saved: tuple[Any, ...]
     sequence: int
     code: CodeType | None
+    cuts: tuple[Cut, ...]  # where the paths to operands were cut; unset where none was
     lasti: int
     shape: Any
     dtype: Any

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -64,9 +65,15 @@ def _switch(holder: object, name: str, value: object, count: str, change: int) -
 
 
 class Cut:
-    """Where a path that could have carried a gradient was cut, for error reports."""
+    """Where a path that could have carried a gradient was cut, for error reports.
 
-    __slots__ = ("code", "kind", "lasti", "operation")
+    `leaves` are those behind what was cut, where `engine.lineage` has noted them; None or unset
+    where it has not.
+    """
+
+    __slots__ = ("code", "kind", "lasti", "leaves", "operation")
+
+    leaves: tuple[weakref.ref[Tensor], ...] | None
 
     def __init__(self, kind: str, operation: str, code: CodeType | None, lasti: int) -> None:
         self.kind = kind  # "detach", "data", "no_grad", "inference", "nondifferentiable"

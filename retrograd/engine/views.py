@@ -19,10 +19,18 @@ from retrograd.engine.grad_mode import SWITCHES, check_counted, enable_grad
 from retrograd.engine.inference import INFERENCE_CELL, flag_leaf, mark_inference
 from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
-from retrograd.engine.state import STATE, STRICT, TRANSFORMS, next_sequence
+from retrograd.engine.state import STATE, STRICT, TRANSFORMS, Cut, next_sequence
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import runtime_error
-from retrograd.tensor import Array, Tensor, VersionCell, cell_of, tensor_member, tensor_property
+from retrograd.tensor import (
+    Array,
+    Tensor,
+    VersionCell,
+    cell_of,
+    meta_of,
+    tensor_member,
+    tensor_property,
+)
 
 if TYPE_CHECKING:
     from retrograd.ops.registry import Op
@@ -510,10 +518,13 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
             )
+    if not value and self.requires_grad:
+        meta_of(self).frozen = Cut.here("frozen", "requires_grad=False")
     flag_leaf(self, value)
     if self._view is not None:
         self._view.own = value
-    self._cut = None
+    if not value:
+        self._cut = None  # else it stays true that the path to what lies behind ends there
 
 
 def _delete_requires_grad(self: Tensor) -> None:

@@ -54,7 +54,7 @@ def why_no_grad(parameter: Any, loss: Any, *, run: Callable[[], object] | None =
     loss       a tensor; the one that backward was, or will be, called on
     run        a function that computes the loss anew, and returns it: it is called once, and the
                parameter is followed through every operation; without it only the graph is read,
-               of which `backward()` frees the most
+               which in retrograd is exact for most cuts, and in PyTorch never tells the line
 
     >>> w = torch.ones(3, requires_grad=True)
     >>> v = torch.ones(3, requires_grad=True)
@@ -62,9 +62,7 @@ def why_no_grad(parameter: Any, loss: Any, *, run: Callable[[], object] | None =
     >>> loss = (h * v).sum()
     >>> why = torch.graph.why_no_grad(w, loss)
     >>> why.reason, why.operation, why.certain
-    ('cut', 'detach', False)
-    >>> torch.graph.why_no_grad(w, loss, run=lambda: ((w * 2).detach() * v).sum()).certain
-    True
+    ('cut', 'detach', True)
     """
     reader = reader_of(parameter)
     for name, value in (("parameter", parameter), ("loss", loss)):
@@ -72,22 +70,30 @@ def why_no_grad(parameter: Any, loss: Any, *, run: Callable[[], object] | None =
             raise TypeError(f"{name} must be a tensor of {reader.library}, got {type(value)}")
     if run is not None:
         return _followed(reader, parameter, run)
-    return _by_flags(parameter) or _by_graph(reader, parameter, loss)
+    return _by_flags(reader, parameter) or _by_graph(reader, parameter, loss)
 
 
 # ---------------------------------------------------------------------------- the graph alone
 
 
-def _by_flags(parameter: Any) -> Why | None:
+def _by_flags(reader: Reader, parameter: Any) -> Why | None:
     if not parameter.requires_grad:
-        return Why(
-            *("frozen", "the parameter is frozen: its requires_grad is False"),
-            unseen=[f"since which line is not recorded; {PASS_RUN}, if it is frozen in there"],
-        )
+        return _frozen(reader, parameter)
     if not parameter.is_leaf:
         text = "it is computed from other tensors: backward fills .grad of leaves only"
         return Why("not a leaf", f"{text}; call retain_grad() on it before")
     return None
+
+
+def _frozen(reader: Reader, parameter: Any) -> Why:
+    text = "the parameter is frozen: its requires_grad is False"
+    if reader.library != "retrograd":
+        note = f"since which line is not recorded; {PASS_RUN}, if it is frozen in there"
+        return Why("frozen", text, unseen=[note])
+    since = None if parameter._meta is None else parameter._meta.frozen
+    if since is not None:
+        return Why("frozen", f"{text}, set", _site(since), since.operation)
+    return Why("frozen", f"{text}, as it was made")
 
 
 def _by_graph(reader: Reader, parameter: Any, loss: Any) -> Why:
@@ -97,13 +103,21 @@ def _by_graph(reader: Reader, parameter: Any, loss: Any) -> Why:
     if leaf in nodes:
         return _with_path(reader, parameter, nodes)
     cuts = _recorded_cuts(reader, loss, nodes)
-    if cuts:
-        cut, certain = cuts[0], False
-        place = _site(cut)
-        text = f"the path ends at {_called(cut.operation)}: {_MEANS.get(cut.kind, 'a cut')}"
-        others = [f"or at {c.operation} ({where(_site(c))})" for c in cuts[1:]]
-        return Why("cut", text, place, cut.operation, certain, [*others, PASS_RUN])
-    return _without_path(reader, leaf, root)
+    known = [cut for cut in cuts if _leads_to(cut, parameter)]
+    unknown = [cut for cut in cuts if _leads_to(cut, parameter) is None]
+    if not known and not unknown:
+        return _without_path(reader, leaf, root)
+    cut, *others = known or unknown
+    text = f"the path ends at {_called(cut.operation)}: {_MEANS.get(cut.kind, 'a cut')}"
+    word, more = ("and", []) if known else ("or", [PASS_RUN])
+    further = [f"{word} at {each.operation} ({where(_site(each))})" for each in others]
+    return Why("cut", text, _site(cut), cut.operation, bool(known), [*further, *more])
+
+
+def _leads_to(cut: Cut, parameter: Any) -> bool | None:
+    """Whether the parameter is among the leaves behind a cut; None where they were not noted."""
+    leaves = getattr(cut, "leaves", None)
+    return None if leaves is None else any(leaf() is parameter for leaf in leaves)
 
 
 def _with_path(reader: Reader, parameter: Any, nodes: list[Node]) -> Why:
@@ -137,16 +151,16 @@ _MEANS = {
 
 
 def _recorded_cuts(reader: Reader, loss: Any, nodes: list[Node]) -> list[Cut]:
-    """retrograd's tensors know where they lost their history: those that the loss is made of."""
+    """Where the paths to what the loss is made of were cut: retrograd's nodes know."""
     if reader.library != "retrograd":
         return []
-    kept = [loss] if loss._cut is not None else []
+    cuts: list[Cut | None] = [loss._cut]
     for node in nodes:
-        kept += [t for t in reader.kept(node) if not t.requires_grad and t._cut is not None]
-    found: dict[tuple[object, int], Cut] = {}
-    for tensor in kept:
-        found.setdefault((tensor._cut.code, tensor._cut.lasti), tensor._cut)
-    return list(found.values())
+        cuts += getattr(node, "cuts", ())
+        cuts += [
+            tensor._cut for tensor in (*reader.kept(node), reader.leaf(node)) if tensor is not None
+        ]
+    return list(dict.fromkeys(cut for cut in cuts if cut is not None))
 
 
 def _site(cut: Cut) -> Place | None:
@@ -191,7 +205,7 @@ def _followed(reader: Reader, parameter: Any, run: Callable[[], object]) -> Why:
 
 
 def _verdict(reader: Reader, parameter: Any, loss: Any, followed: Followed, trained: bool) -> Why:
-    flags = _by_flags(parameter)
+    flags = _by_flags(reader, parameter)
     if flags is not None and flags.reason == "frozen" and followed.frozen and trained:
         place = place_of(followed.events[followed.frozen[-1]].stack)
         return Why("frozen", flags.text, place, "requires_grad=False")

@@ -5,8 +5,10 @@ Their uninitialized forms have no shape yet: a lazy module gives them one at its
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from retrograd import core, dtypes
 from retrograd.autograd.attributes import mark_like
 from retrograd.engine.inference import flag_leaf
+from retrograd.engine.lineage import cut_at, cut_of
 from retrograd.engine.state import HOT
 from retrograd.notices import runtime_error
 from retrograd.ops.making.construction import as_class
@@ -63,7 +66,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         made._output_nr = 0
         made._cell = cell_of(data)  # a write through either is seen by both
         made._view = None
-        made._cut = None
+        made._cut = None if data._grad_fn is None else cut_of("copy", "nn.Parameter", data)
         made._meta = None
         if data._meta is not None and data._meta.inference:
             mark_like(made, data)
@@ -84,11 +87,21 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             found: Parameter = memo[id(self)]
             return found
         made = type(self)(wrap(self._array.copy(order="K")), self.requires_grad)
+        if self._requires_grad:
+            made._cut = cut_at("copy", "copy.deepcopy", *_site_of_copy(), self)
         memo[id(self)] = made
         return made
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return (_rebuild, (wrap(self._array), self.requires_grad, dict(self.__dict__)))
+
+
+def _site_of_copy() -> tuple[CodeType | None, int]:
+    """The line that calls `copy.deepcopy`, which calls itself on the way here."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename == copy.__file__:
+        frame = frame.f_back
+    return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
 
 
 class _BufferMeta(type):

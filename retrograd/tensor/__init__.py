@@ -57,6 +57,7 @@ class TensorMeta:
     __slots__ = (
         "accumulator",
         "flagged",
+        "frozen",
         "grad",
         "grad_dtype",
         "hooks",
@@ -81,6 +82,7 @@ class TensorMeta:
         self.retains_number = 0
         self.inference = False
         self.flagged: object = None  # see `engine.inference`
+        self.frozen: Cut | None = None  # the line that set requires_grad to False last
         self.tangents: dict[DualLevel, Tensor] | None = None  # by dual level; see autograd.forward
 
 

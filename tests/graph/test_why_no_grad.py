@@ -2,10 +2,17 @@
 
 import copy
 import inspect
+import os
+import subprocess
+import sys
+import textwrap
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import retrograd
 from retrograd import graph
@@ -174,11 +181,15 @@ FOLLOWED: dict[Callable[..., Any], tuple[str, str, bool]] = {
 }
 # of the graph alone, in PyTorch: never the line
 ALONE = {frozen: "frozen", none: "backward not called", zero: "backward not called"}
-# of the graph alone, in retrograd: what the loss is made of knows where it was cut
+# of the graph alone, in retrograd: operation, and whether it is certain. Blocks without gradients
+# note nothing of what goes in: only that the loss has something from there
 RECORDED = {
-    **{detach: "detach", data: ".data", parameter_data: ".data", no_grad: "no_grad"},
-    **{inference: "inference_mode", integer: "to_copy", argmax: "argmax", comparison: "gt"},
-    **{kept: "detach", module: "no_grad", numpy: "", new_tensor: ""},
+    **{detach: ("detach", True), data: (".data", True), parameter_data: (".data", True)},
+    **{integer: ("to_copy", True), argmax: ("argmax", True), comparison: ("gt", True)},
+    **{kept: ("detach", True), rewrapped: ("nn.Parameter", True)},
+    **{deepcopy: ("copy.deepcopy", True)},
+    **{no_grad: ("no_grad", False), module: ("no_grad", False)},
+    **{inference: ("inference_mode", False)},
 }
 
 
@@ -216,15 +227,154 @@ def test_a_run_that_is_followed_names_the_line(torch: Any, case: Any) -> None:
 @pytest.mark.parametrize("case", FOLLOWED, ids=lambda case: case.__name__)
 def test_the_graph_alone_says_what_it_can(torch: Any, case: Any) -> None:
     p, q, x = made(torch)
-    why = graph.why_no_grad(p, case(torch, p, q, x))
-    expected = ALONE.get(case)
-    if torch is retrograd and RECORDED.get(case):
-        assert (why.reason, why.operation, why.certain) == ("cut", RECORDED[case], False)
+    loss = case(torch, p, q, x)
+    why = graph.why_no_grad(p, loss)
+    if torch is retrograd and case in RECORDED:
+        assert (why.reason, why.operation, why.certain) == ("cut", *RECORDED[case])
         scope = marked(case, "# scope")
         assert why.place is not None and why.place.line == (scope or marked(case))
+        loss.backward()
+        assert graph.why_no_grad(p, loss) == why  # what was freed is noted by the nodes
+    elif torch is retrograd and case is frozen:
+        assert (why.reason, why.operation, why.certain) == ("frozen", "requires_grad=False", True)
+        assert why.place is not None and why.place.line == marked(case)
     else:
-        assert why.reason == (expected or "no path"), str(why)
+        assert why.reason == ALONE.get(case, "no path"), str(why)
         assert any("run=" in sentence for sentence in why.unseen) or case in (none, zero)
+
+
+def joined(p: Any, q: Any, torch: Any) -> Any:
+    """Nothing of the first operand is saved."""
+    return torch.cat([p.tanh().detach(), q]).sum()
+
+
+def added(p: Any, q: Any, torch: Any) -> Any:
+    return (p.tanh().detach() + q).sum()
+
+
+def copied(p: Any, q: Any, torch: Any) -> Any:
+    return (torch.tensor(p) * q).sum()
+
+
+def twice(p: Any, q: Any, torch: Any) -> Any:
+    """Seen from the loss the path ends at the outer one."""
+    other = torch.ones(4, 4, requires_grad=True)
+    inner = (p.detach() * other).tanh()
+    return (inner.round().detach() * q).sum()
+
+
+def own_function(p: Any, q: Any, torch: Any) -> Any:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            return a * b
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return None, gradient
+
+    return Twice.apply(p.detach(), q).sum()
+
+
+def largest(p: Any, q: Any, torch: Any) -> Any:
+    _, index = (p * 2).max(1)
+    return (q[0] * index).sum()
+
+
+def leaf_again(p: Any, q: Any, torch: Any) -> Any:
+    return (p.tanh().detach().requires_grad_() * q).sum()
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_the_nodes_know_the_cuts_of_their_operands(core: str) -> None:
+    """With and without the compiled core; and no other parameter is said to end there."""
+    cases = [joined, added, copied, twice, own_function, largest, leaf_again]
+    text = "\n\n".join(textwrap.dedent(inspect.getsource(case)) for case in cases)
+    names = ", ".join(case.__name__ for case in cases)
+    program = PROGRAM.format(functions=text, names=names)
+    environment = {**os.environ, "RETROGRAD_CORE": core}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        **{"env": environment, "capture_output": True, "text": True, "check": True},
+    )
+    expected = ["detach", "detach", "torch.tensor()", "detach", "detach", "max", "detach"]
+    assert done.stdout.split("\n")[:-1] == [
+        f"{case.__name__} cut {operation} True; no path"
+        for case, operation in zip(cases, expected, strict=True)
+    ]
+
+
+PROGRAM = """
+from typing import Any
+import retrograd as torch
+from retrograd import graph
+{functions}
+
+for case in ({names},):
+    p, q, r = (torch.randn(4, 4, requires_grad=True) for _ in range(3))
+    loss = case(p, q, torch)
+    loss.backward()
+    why = graph.why_no_grad(p, loss)
+    print(case.__name__, why.reason, why.operation, f"{{why.certain}};", end=" ")
+    print(graph.why_no_grad(r, loss).reason)
+"""
+
+
+def test_of_a_long_history_nothing_is_noted() -> None:
+    """A cut stays cheap, and keeps no graph alive: the answer is then only likely."""
+    p, q, _ = made(retrograd)
+    h = p
+    for _ in range(300):
+        h = h * 1.0
+    node = weakref.ref(h.grad_fn)
+    short, long = (p * 2).detach(), h.detach()
+    del h
+    assert node() is None
+    assert graph.why_no_grad(p, (short * q).sum()).certain
+    why = graph.why_no_grad(p, (long * q).sum())
+    assert (why.reason, why.operation, why.certain) == ("cut", "detach", False)
+    assert why.unseen
+
+
+Built = tuple[Any, set[int], set[int]]  # a tensor, the parameters behind it, those cut off
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_expression(data: st.DataObject) -> None:
+    """A parameter is connected, cut off, or not there: as the expression says."""
+    parameters = [retrograd.randn(3, requires_grad=True) for _ in range(4)]
+    cuts = [retrograd.Tensor.detach, lambda t: (t > 0).float(), lambda t: t.data]
+
+    def build(depth: int) -> Built:
+        kind = data.draw(st.sampled_from("leaf unary binary cut".split() if depth else ["leaf"]))
+        if kind == "leaf":
+            index = data.draw(st.integers(0, 2))  # the last one is never used
+            return parameters[index], {index}, set()
+        value, whole, off = build(depth - 1)
+        if kind == "cut":
+            return data.draw(st.sampled_from(cuts))(value), set(), whole | off
+        if kind == "unary":
+            return value.tanh(), whole, off
+        other, more, others = build(depth - 1)
+        if not (value.requires_grad or other.requires_grad):
+            return value, whole, off  # of two values without history one cut is noted
+        operation = data.draw(st.sampled_from([retrograd.add, retrograd.mul, retrograd.atan2]))
+        return operation(value, other), whole | more, off | others
+
+    value, whole, off = build(4)
+    loss = (value + retrograd.ones(3, requires_grad=True)).sum()
+    for _ in range(2):
+        for index, parameter in enumerate(parameters):
+            why = graph.why_no_grad(parameter, loss)
+            if index in whole:
+                assert why.reason in ("backward not called", "gradient", "zero")
+            else:
+                assert why.reason == ("cut" if index in off else "no path")
+                assert why.certain
+        if loss.grad_fn is not None:
+            loss.backward(retain_graph=True)
 
 
 def test_a_live_tensor_shows_that_it_was_used(torch: Any) -> None:

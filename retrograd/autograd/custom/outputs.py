@@ -14,8 +14,9 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.function_node import FunctionNode, ReorderedNode
+from retrograd.engine.lineage import cut_at
 from retrograd.engine.packing import SavedTensor
-from retrograd.engine.state import STATE, STRICT, Cut
+from retrograd.engine.state import STATE, STRICT
 from retrograd.engine.strictness import note_saved
 from retrograd.engine.views import (
     bump,
@@ -165,7 +166,8 @@ class Outputs:
     def _without_gradient(self, value: Tensor, is_input: bool, written: bool) -> Tensor:
         cut = STATE.cut
         if self.recorded:
-            cut = Cut("nondifferentiable", self.node.function.__name__, *self._site())
+            name = self.node.function.__name__
+            cut = cut_at("nondifferentiable", name, *self._site(), self.node)
         elif STATE.grad_enabled:  # nothing required grad: an earlier cut may be why
             cut = next((x._cut for x in self.tensors if x._cut is not None), None)
         if not value.requires_grad:

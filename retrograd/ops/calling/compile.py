@@ -26,9 +26,10 @@ from retrograd.engine import saved
 from retrograd.engine.accumulate import accumulator
 from retrograd.engine.fitting import rounded
 from retrograd.engine.inference import INFERENCE_CELL
+from retrograd.engine.lineage import cut_at, note_cuts
 from retrograd.engine.node import FREED, Freed, Node
 from retrograd.engine.sparse_array import NoElements
-from retrograd.engine.state import HOT, STATE, Cut, next_sequence
+from retrograd.engine.state import HOT, STATE, next_sequence
 from retrograd.engine.views import ViewInfo, bump, edge_of, link_view, refresh
 from retrograd.lifecycle import site
 from retrograd.ops.calling import compile_many as many
@@ -93,7 +94,8 @@ HOT.update(
     ViewInfo=ViewInfo,
     bump=bump,
     dispatch=dispatch,
-    Cut=Cut,
+    cut_at=cut_at,
+    note_cuts=note_cuts,
     failure=failure,
     NoElements=NoElements,
     dispatch_inplace=dispatch_inplace,

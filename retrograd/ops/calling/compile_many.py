@@ -56,6 +56,7 @@ def list_lines(op: Op, put: Put, general: str) -> None:
     for kind in own:
         put(f"            _{kind}s.append(_x._array.{kind})")
     put("        _n.edges = tuple(_edges); _n.edge_numbers = None")
+    put(f"        note_cuts(_n, {name})")
     put("        if _numbers:")
     put("            _n.edge_numbers = tuple([0 if _e is None else _x._output_nr "
         f"for _e, _x in zip(_edges, {name})])")  # fmt: skip
@@ -114,7 +115,7 @@ def several_lines(op: Op, put: Put, general: str) -> None:
                 put(f"        _t{k}._grad_fn = _n; _t{k}._requires_grad = True; "
                     f"_t{k}._cut = None{number}")  # fmt: skip
             else:
-                cut = f"Cut('nondifferentiable', {op.label!r}, _c, _i)"
+                cut = f"cut_at('nondifferentiable', {op.label!r}, _c, _i, _n)"
                 put(f"        _t{k}._grad_fn = None; _t{k}._requires_grad = False; "
                     f"_t{k}._cut = {cut}")  # fmt: skip
         put("    else:")

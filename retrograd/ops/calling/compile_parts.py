@@ -194,6 +194,8 @@ def edge_lines(op: Op, put: Put, flags: dict[str, str], general: str) -> None:
     A view without history has none, though it requires grad: what is saved then, the general path
     knows.
     """
+    names = op.plan.tensor_names
+    put(f"        if ({earlier_cut(op)}) is not None: note_cuts(_n, ({', '.join(names)},))")
     edge_names = op.plan.edge_names
     saves = any(save.kind == "input" for save in op.plan.saves)
     if len(edge_names) == 1:  # the node is made because of it
@@ -295,7 +297,8 @@ def cut_lines(op: Op, put: Put, flags: dict[str, str]) -> None:
     put("    elif NO_GRAD and not STATE.grad_enabled: _cut = STATE.cut")
     put("    else:")
     site_lines(put)
-    put(f"        _cut = Cut('nondifferentiable', {op.label!r}, _c, _i)")
+    sources = ", ".join(op.plan.tensor_names)
+    put(f"        _cut = cut_at('nondifferentiable', {op.label!r}, _c, _i, {sources})")
 
 
 # ------------------------------------------------------------------------------------------ views

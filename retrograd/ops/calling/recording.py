@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine.accumulate import has_accumulator, is_accumulator
 from retrograd.engine.inference import INFERENCE_CELL
+from retrograd.engine.lineage import cut_of, note_cuts
 from retrograd.engine.node import Node, plain_node, remember_forward
 from retrograd.engine.packing import SavedTensor, is_packed, must_pack, packed_form
 from retrograd.engine.state import ANOMALY, STATE, STRICT, TRANSFORMS, Cut
@@ -50,7 +52,7 @@ def record(
             output._output_nr = number
             output._requires_grad = True
         else:
-            output._cut = cut_by(op)
+            output._cut = cut_by(op, [node])
     return node
 
 
@@ -114,6 +116,7 @@ def make_node(
         numbers.append(0 if edge is None else x._output_nr)
     node.edges = tuple(edges)
     node.edge_numbers = tuple(numbers) if any(numbers) else None
+    note_cuts(node, tensors)
     if not plan.saves:
         return node
     saved: list[Any] = []
@@ -205,9 +208,11 @@ def _copy_before_write(tensor: Tensor) -> Tensor:
     return copy
 
 
-def cut_by(op: Op) -> Cut | None:
+def cut_by(op: Op, sources: Sequence[object]) -> Cut | None:
     """The cut that an op without a derivative makes on the user's line."""
-    return Cut.here("nondifferentiable", op.label) if STATE.grad_enabled else STATE.cut
+    if not STATE.grad_enabled:
+        return STATE.cut
+    return cut_of("nondifferentiable", op.label, *sources)
 
 
 def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool) -> None:
@@ -216,7 +221,7 @@ def pass_on_cut(op: Op, tensors: list[Any], outputs: list[Tensor], wanted: bool)
     for x in tensors:
         if isinstance(x, Tensor):
             if x._requires_grad:
-                cut = STATE.cut if wanted or not STATE.grad_enabled else cut_by(op)
+                cut = STATE.cut if wanted or not STATE.grad_enabled else cut_by(op, tensors)
                 break
             if cut is None:
                 cut = x._cut

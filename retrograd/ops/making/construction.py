@@ -19,7 +19,8 @@ from retrograd.backend import backend_of, kernels
 from retrograd.backend.quiet import quiet
 from retrograd.dtypes import dtype
 from retrograd.engine.inference import flag_leaf, mark_inference
-from retrograd.engine.state import HOT, STATE, Cut
+from retrograd.engine.lineage import cut_of
+from retrograd.engine.state import HOT, STATE
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import refuse_pinned
 from retrograd.ops.making.memory import UntypedStorage
@@ -284,7 +285,8 @@ def tensor(
     copy = fresh(place.from_numpy(array), requires_grad)
     first = data[0] if isinstance(data, (list, tuple)) and data else data
     if isinstance(first, Tensor) and first.requires_grad:
-        copy._cut = Cut.here("copy", "torch.tensor()")
+        sources = data if isinstance(data, (list, tuple)) else [data]
+        copy._cut = cut_of("copy", "torch.tensor()", *sources)
     return copy
 
 
