@@ -90,7 +90,7 @@ EFFECTS: list[tuple[Callable[[Path], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("act", "sentence"), EFFECTS, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize(("act", "sentence"), EFFECTS, ids=range(len(EFFECTS)))
 def test_heard(act: Callable[[Path], object], sentence: str, tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_text("x")
     assert sentence in heard(lambda: act(tmp_path))
