@@ -9,7 +9,7 @@ import { source } from "./source";
 function failureStory(graph: Graph): string {
   const call = graph.recording.calls.find((c) => c.failure);
   if (!call?.failure) return "";
-  const message = call.failure.message.split(" (or")[0].replace(/\.$/, "");
+  const message = call.failure.message.split(/ \(or| Hint:/)[0].replace(/\.$/, "");
   const code = call.failure.code ? `<b>${escape(call.failure.code)}</b> ` : "";
   const said = `<p class="bad">${code}${escape(message)}.</p>`;
   if (call.failure.node < 0)
@@ -23,7 +23,27 @@ function failureStory(graph: Graph): string {
   return section("What went wrong", said + failurePath(graph, call, graph.node(call.failure.node)));
 }
 
+/** A saved value was written before the call that needs it. */
+function writtenStory(graph: Graph, call: Call, node: GraphNode): string {
+  const writes = graph.recording.events.filter(
+    (event) => event.kind === "write" && event.node === node.id && event.time <= call.end,
+  );
+  if (!writes.length) return "";
+  const shown = source(graph, [
+    {
+      place: node.places[0],
+      kind: "created",
+      words: `1 created here: ${node.name}, ${node.shape}`,
+    },
+    ...writes.map(({ place, label }) => ({ place, kind: "error" as const, words: `2 ${label}` })),
+    { place: call.place, kind: "error", words: `3 needed here: ${call.kind} ${call.number}` },
+  ]);
+  return `${shown}<p class="lead first">${nodeLink(graph, node.id)} had saved a value for backward, and it was written before ${escape(call.kind)} ${call.number} came to it. <button class="link" data-failure>Show the path</button></p>`;
+}
+
 function failurePath(graph: Graph, call: Call, node: GraphNode): string {
+  const written = node.freedBy ? "" : writtenStory(graph, call, node);
+  if (written) return written;
   const by = graph.call(node.freedBy);
   const route = graph.route(call.roots, node.id);
   const later = by && [...route].reverse().find((id) => graph.node(id).born > by.end);

@@ -528,11 +528,17 @@ class Recorder:
     def _failed_at(self, walked: list[Passed], error: BaseException) -> Passed | None:
         """The node at which a call failed, where that is certain: nodes run by their numbers."""
         if TWICE in str(error):
-            freed = (each for each in walked if each.life is not None and each.life.is_freed)
-            return next(freed, None)
+            return next((each for each in walked if self._was_freed(each)), None)
         if INPLACE in str(error):
             return next((p for p in walked if isinstance(state_of(p.node), Overwritten)), None)
         return None
+
+    def _was_freed(self, passed: Passed) -> bool:
+        """Before this call. A node may have saved numbers alone, which are no values in memory."""
+        life = passed.life
+        if life is None or life.freed is None:
+            return False
+        return life.is_freed or self.reader.state(passed.node) == "freed"
 
     # -------------------------------------------------------------------- what is looked at
 

@@ -10,6 +10,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from importlib import metadata
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -145,10 +146,10 @@ class record:
             recorder.lives.settle()
             library = recorder.engine.torch
             name = recorder.reader.library
-            version = str(library.__version__).partition("+")[0]
+            version = _version(library, name)
             title = self.title or os.path.basename(sys.argv[0] or "") or "recording"
             made = assemble(Facts.of(recorder), title, NAMES[name], version)
-            made.notes += _not_visible(name)
+            made.notes += _not_visible(name, len(recorder.tracer.logs) > 1)
             if recorder.enabled:
                 return made
             self._made = made
@@ -188,7 +189,7 @@ def view(
     reader = reader_of(given[0])
     facts = _snapshot(reader, given, sys._getframe(1))
     library = sys.modules["torch" if reader.library == "torch" else "retrograd"]
-    version = str(library.__version__).partition("+")[0]
+    version = _version(library, reader.library)
     found = assemble(facts, title or "graph", NAMES[reader.library], version)
     if path is not None:
         write_page(found, path)
@@ -287,12 +288,24 @@ def _stop_in_forked_children(recorder: Recorder) -> None:
         _forks_are_noticed = True
 
 
-def _not_visible(library: str) -> list[str]:
+def _version(library: Any, name: str) -> str:
+    """Of the library itself: a program that runs on retrograd is told PyTorch's."""
+    if name == "retrograd":
+        try:
+            return metadata.version("retrograd")
+        except metadata.PackageNotFoundError:  # not installed, only on the path
+            pass
+    return str(library.__version__).partition("+")[0]
+
+
+def _not_visible(library: str, threads: bool) -> list[str]:
     notes = ["nodes that were made and dropped between two backward calls may be missing"]
     if library == "torch":
+        notes.append("not visible in PyTorch: what write-into-view nodes save")
+    if library == "torch" and threads:
         notes.append(
-            "not visible in PyTorch: what write-into-view nodes save; the thread of a node (its "
-            "line is looked for in the thread whose variables or whose backward call led to it)"
+            "not visible in PyTorch: the thread of a node; its line is looked for in the thread "
+            "whose variables or whose backward call led to it"
         )
     return notes
 

@@ -145,6 +145,17 @@ def test_the_last_loss_is_not_kept_alive(torch: Any) -> None:
     assert len(nodes) == 2 and all(0 < node.gone < mark for node in nodes)
 
 
+def test_the_node_of_a_failure_may_have_saved_a_number_alone(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    with record(torch.__name__) as recording:
+        loss = (x * 2).mean()
+        loss.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            loss.backward()
+    failure = recording.data.calls[1].failure
+    assert failure is not None and recording.data.nodes[failure.node].name == "MulBackward0"
+
+
 def test_what_a_call_is_about(torch: Any) -> None:
     w = torch.ones(3, requires_grad=True)
     with record(torch.__name__) as recording:
