@@ -430,9 +430,9 @@ class Painter {
     // beside the words that stand on the node at which a call failed
     const failed = item.node >= 0 && item.node === this.look.failed?.node;
     const middle = failed ? item.y + item.height / 2 : item.y;
-    const right = item.x + item.width + (failed ? 14 : 4);
     const size = Math.min(30, Math.max(11, 8 / scale));
     const width = textWidth(text, size, 700) + size * 0.8;
+    const right = item.x + item.width + (failed ? width - 5 : 4);
     this.pen.rect(
       right - width,
       middle - size * 0.7,

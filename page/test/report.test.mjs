@@ -19,6 +19,13 @@ const target = (page, id) =>
     return { nodes: nodes.split(" ").map(Number), time: Number(time) };
   }, id);
 
+/** Until a place is shown. */
+const shown = (page, time) =>
+  page.waitForFunction((time) => {
+    const { active, placing } = window.retrograd.app;
+    return active.time === time && active.selected && !placing;
+  }, time);
+
 const named = (page, id) =>
   page.evaluate((id) => window.retrograd.app.active.graph.node(id).name, id);
 
@@ -67,18 +74,18 @@ test("a place selects and centres its nodes and moves the time line", async () =
   ]) {
     const { nodes, time } = await target(page, id);
     await page.click(`#${id} a.goto`);
-    await settle(page, 200);
+    await shown(page, time);
     const now = await state(page);
     assert.equal(now.selected, `n${nodes[0]}`);
     assert.equal(now.time, time);
     assert.equal(await page.inputValue(".lane input"), String(time));
     assert.ok(await inSight(page, now.selected), id);
-    const shown = await page.evaluate(() =>
+    const told = await page.evaluate(() =>
       window.retrograd.app.active.say(
         window.retrograd.app.active.scene.byId.get(window.retrograd.app.active.selected),
       ),
     );
-    assert.ok(shown.includes(words), `${shown} at ${id}`);
+    assert.ok(told.includes(words), `${told} at ${id}`);
     assert.equal(await page.getAttribute("#tab-report", "aria-selected"), "true"); // one reads on
     assert.equal(await page.locator("li.here").getAttribute("id"), id);
     await shot(page, `report-${id}`);
@@ -103,8 +110,7 @@ test("a node says which finding it belongs to, and leads back", async () => {
   assert.ok(await page.isVisible("#place-1-2"));
   assert.equal(await page.evaluate(() => document.activeElement.closest("li").id), "place-1-2");
   await page.keyboard.press("Enter");
-  await settle(page, 200);
-  assert.equal((await state(page)).time, (await target(page, "place-1-2")).time);
+  await shown(page, (await target(page, "place-1-2")).time);
   // a node that is in no finding says nothing of one
   const other = await page.evaluate(() => {
     const told = [...document.querySelectorAll("a.goto")].flatMap((a) =>
@@ -130,11 +136,9 @@ test("everything can be done with keys", async () => {
   }
   assert.ok(await page.evaluate(() => document.activeElement.matches("#place-1-1 a.goto")));
   await page.keyboard.press("Enter");
-  await settle(page, 200);
-  assert.equal((await state(page)).time, (await target(page, "place-1-1")).time);
+  await shown(page, (await target(page, "place-1-1")).time);
   await page.keyboard.press("3");
-  await settle(page, 200);
-  assert.equal((await state(page)).time, (await target(page, "place-1-3")).time);
+  await shown(page, (await target(page, "place-1-3")).time);
   await page.keyboard.press("o");
   assert.ok(!(await page.isVisible("#report")));
   await page.keyboard.press("r");
@@ -161,9 +165,9 @@ test("400 px wide: the report, and the graph behind a tap", async () => {
   assert.deepEqual(await overflow(), []);
   assert.ok(!(await page.isVisible(".pane")));
   await shot(page, "report-400");
-  await page.click("#place-1-1 a.goto");
-  await settle(page, 300);
   const { nodes, time } = await target(page, "place-1-1");
+  await page.click("#place-1-1 a.goto");
+  await shown(page, time);
   const now = await state(page);
   assert.deepEqual([now.selected, now.time], [`n${nodes[0]}`, time]);
   assert.ok(await page.isVisible(".pane"));
@@ -202,10 +206,10 @@ test("dark, and without a script", async () => {
 
 test("a list that keeps graphs: all that it holds is marked", async () => {
   const page = await open(browser, "collected");
-  const { nodes } = await target(page, "place-1-1");
+  const { nodes, time } = await target(page, "place-1-1");
   assert.ok(nodes.length > 2);
   await page.click("#place-1-1 a.goto");
-  await settle(page, 300);
+  await shown(page, time);
   const beside = await page.evaluate(() => [...window.retrograd.app.active.beside]);
   assert.deepEqual(beside.sort(), [...nodes].sort());
   await shot(page, "report-collected");

@@ -97,7 +97,7 @@ class RetrogradEngine:
         DUE.paused += 1  # who watches tells what grows
         names = ("_root_edges", "_filled_edge", "_captured_edge", "run_backward", "retaining")
         originals = {name: getattr(api, name) for name in names}
-        asked = self._asked
+        asked = _Asked()  # of this watcher: another may be around it, or inside
 
         def root_edges(roots: Any, gradients: object) -> object:
             asked.roots, asked.inputs = roots, []
@@ -126,11 +126,11 @@ class RetrogradEngine:
             return watcher(roots, *modes, inputs, accumulates, run)
 
         def retaining(call: Any, retain: object, nodes: Any, run: Original) -> object:
-            nodes, asked.retain = tuple(nodes), retain
+            nodes, self._asked.retain = tuple(nodes), retain
             try:
                 found = originals["retaining"](call, retain, nodes, run)
             finally:
-                asked.retain = None
+                self._asked.retain = None
             if isinstance(retain, str) and self.let_go is not None:
                 self.let_go(nodes)
             return found

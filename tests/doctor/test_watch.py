@@ -13,6 +13,7 @@ from retrograd.doctor import session
 from retrograd.doctor.library import Report, watch
 from retrograd.doctor.rules import second_backward
 from retrograd.watching.gradients import Gradients
+from tests.doctor.pages import Page
 
 
 @pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
@@ -54,6 +55,19 @@ def test_an_error_in_the_block(torch: Any) -> None:
     assert first + 5 in [place.line for place in found.created_at]
     assert report.to_json()["diagnoses"][0]["category"] == found.cause
     assert "state = torch.tanh" in str(report) and "stale-state-carried" in report.to_html()
+
+
+def test_the_page_of_a_block_has_its_graph_if_asked(torch: Any) -> None:
+    watcher = watch(engine=torch.__name__, graph=True)
+    with pytest.raises(RuntimeError, match="second time"), watcher as report:
+        carried(torch, 3)
+    page = Page(report.to_html())
+    assert [link.label for link in page.links] == ["created", "freed", "used again"]
+    again = page.node(page.links[2].nodes[0])
+    assert again["freed_by"] == 1 and again["line"] == carried.__code__.co_firstlineno + 5
+    plain = Page(watched(torch, 3).to_html())
+    assert plain.recordings == [] and "watch(graph=True) records it" in plain.said
+    assert "<script" not in report._repr_html_() and "stale-state-carried" in report._repr_html_()
 
 
 def test_a_healthy_block(torch: Any) -> None:

@@ -102,7 +102,7 @@ class _Failed:
         elif span.label in NEEDED:
             ways = [self._needed, self._called, self._made]
         elif span.label in SPOILED:
-            ways = [self._made, self._spoiled]
+            ways = [self._made, self._wrote, self._spoiled]
         elif span.label == "kept":
             ways = [lambda span: self._held(tensor), self._made, self._called]
         elif span.label == "cut":
@@ -159,11 +159,18 @@ class _Failed:
         return self._link([self.at], self.call.start)
 
     def _cut(self, span: Span) -> Link | None:
+        return self._marked("detach", span)
+
+    def _wrote(self, span: Span) -> Link | None:
+        return self._marked("write", span)
+
+    def _marked(self, kind: str, span: Span) -> Link | None:
+        """The nodes of what is marked on the time line, by a line."""
         file, line = self.links._files.get(span.place.file, -1), span.place.line
         events = [
             event
             for event in self.links.recording.events
-            if event.kind == "detach" and event.node >= 0 and event.place is not None
+            if event.kind == kind and event.node >= 0 and event.place is not None
             if (event.place.file, event.place.line) == (file, line)
         ]
         return self._link([e.node for e in events[::-1]], events[-1].time) if events else None
