@@ -14,8 +14,9 @@ from retrograd.doctor.session import Watched
 from retrograd.graph.program_record import ProgramRecord
 from retrograd.graph.schema import Recording
 from retrograd.watching import source
-from retrograd.watching.endings import strip_own_frames
+from retrograd.watching.endings import first_line, strip_own_frames
 from retrograd.watching.engines import choose_engine
+from retrograd.watching.lines import LEAF
 
 
 class Report:
@@ -56,6 +57,8 @@ class Report:
     def __str__(self) -> str:
         return self.text()
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         from retrograd.doctor.report.html import fragment
 
@@ -68,8 +71,9 @@ class watch:
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
     graph    record the life of the graph, too: `report.to_html()` shows it beside the findings
 
-    An exception goes on its way; the report is there nevertheless. One block can be watched at a
-    time, and the threads that it starts are watched too.
+    An exception goes on its way, with the report as a note; the report is there nevertheless.
+    Optimizers and values that were made before are taken in. One block can be watched at a time,
+    and the threads that it starts are watched too.
 
     >>> import retrograd.doctor
     >>> x = torch.ones(3, requires_grad=True)
@@ -96,6 +100,8 @@ class watch:
         trace: TracebackType | None,
     ) -> None:
         self.finish(error)
+        if error is not None and self.report.diagnoses:
+            error.add_note(f"\n{self.report.text()}")
 
     def start(self, frame: FrameType | None) -> Report:
         """Begin; the functions from `frame` outwards run already."""
@@ -123,13 +129,42 @@ class watch:
             return
         if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
             watched.error = strip_own_frames(error)
-            result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+            result.error = first_line(error)
         session.end(watched)
         if self._graph:
             self.report.graph = watched.graph
         result.seconds = watched.seconds = time.perf_counter() - self._started
         source.forget()
         result.diagnoses = rules.diagnose(watched)
+        _note_what_was_before(watched, result)
+        propose(result)
         result.keep_texts(source.text_at)
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
         self._watched = None
+
+
+def _note_what_was_before(watched: Watched, result: Result) -> None:
+    """Say why a report has no line for a value that is older than the block."""
+    failure = watched.recorder.failure
+    if failure is None or not result.diagnoses or not result.diagnoses[0].error:
+        return
+    numbers = [number for number in failure.nodes.values() if number < LEAF]
+    known = failure.call.log.numbers
+    if known and numbers and min(numbers) < known[0]:
+        result.diagnoses[0].notes.append(
+            "a part of this graph was made before watching began: its lines are not known"
+        )
+
+
+def propose(result: Result) -> None:
+    """Write the fixes as diffs; they are not tried, for only a whole program can run again."""
+    from retrograd.doctor import fixes
+
+    try:
+        fixes.propose_all(result.diagnoses)
+    except Exception as error:  # the findings stand without them
+        result.unseen.append(f"the doctor failed here: fixes: {first_line(error)}")
+    for diagnosis in result.diagnoses:
+        for fix in diagnosis.fixes[:1]:
+            if fix.diff:
+                fix.verification = "not tried: `retrograd doctor` runs a whole program again"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from retrograd.doctor.library import watch
+from retrograd.watching.endings import strip_own_frames
 from retrograd.watching.program import has_torch
 
 IMPORTS_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
@@ -20,14 +23,35 @@ def load(shell: Any) -> None:
         watcher = watch(engine=line.strip() or _engine_of(cell))
         watcher.start(None)
         try:
-            done = shell.run_cell(cell)
+            with _without_own_frames(shell):
+                done = shell.run_cell(cell)
         except BaseException as error:
             watcher.finish(error)
             raise
         watcher.finish(done.error_in_exec or done.error_before_exec)
-        print(watcher.report.text(color=False), file=sys.stderr)
+        if watcher.report.diagnoses or watcher.report.unseen:
+            text, page = watcher.report.text(), watcher.report._repr_html_()
+            shell.display_pub.publish({"text/plain": text, "text/html": page})
 
     shell.register_magic_function(doctor, magic_kind="cell", magic_name="doctor")
+
+
+@contextmanager
+def _without_own_frames(shell: Any) -> Iterator[None]:
+    """The shell prints the error of a cell before anybody else sees it."""
+    show = shell.showtraceback
+
+    def showtraceback(*args: object, **keywords: object) -> object:
+        error = sys.exc_info()[1]
+        if error is not None:
+            strip_own_frames(error)
+        return show(*args, **keywords)
+
+    shell.showtraceback = showtraceback
+    try:
+        yield
+    finally:
+        del shell.showtraceback
 
 
 def _engine_of(cell: str) -> str | None:

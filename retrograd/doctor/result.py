@@ -28,6 +28,7 @@ class Result:
     effects: list[str] = field(default_factory=list)  # on files, processes, sockets
     started: bool = True  # False: there was no such program
     texts: dict[str, str] = field(default_factory=dict)  # "file:line" -> the line's text
+    interim: float = 0.0  # written while the program ran, after so many seconds
     calls: int = 0  # of backward and grad
     gradients: list[list[bool]] = field(default_factory=list)  # per optimizer: who ever had one
 

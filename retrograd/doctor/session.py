@@ -80,6 +80,8 @@ def begin(watched: Watched, frame: FrameType | None = None) -> None:
     global _current
     _current = watched
     watched.recorder.install()
+    if not watched.whole_program:
+        watched.recorder.take_in()
     watched.undo.append(_note_warnings(watched))
     watched.undo.append(_note_threads(watched))
     watched.undo.append(watch_library(watched.engine.torch))

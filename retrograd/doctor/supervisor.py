@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrograd.doctor.result import PROCESS, Result, result_from
+from retrograd.doctor.result import INTERRUPTED, PROCESS, Result, result_from
 from retrograd.graph.schema import Recording
 from retrograd.watching.files import as_json, write_atomically
 from retrograd.watching.processes import command_of, how_it_ended, wait
@@ -84,7 +84,7 @@ def watch(order: Order) -> tuple[Result, Recording | str]:
         status, stopped = wait(command, order.max_seconds, Path(folder, "begun"))
         result = _read(answer, order, status)
         graph = _read_graph(recorded)
-    if stopped and result.status == 130:
+    if stopped and (result.status == INTERRUPTED or result.interim):
         result.status, result.error = 0, ""
         result.unseen.append(f"what comes after the first {order.max_seconds:g} seconds")
     return result, graph
@@ -111,6 +111,11 @@ def _read(answer: Path, order: Order, status: int) -> Result:
         result = Result(script=script)
         result.unseen.append(
             f"the program: it ended {how_it_ended(status)} before anything could be seen"
+        )
+    if result.interim:
+        result.unseen.append(
+            f"what came after the first {result.interim:.0f} seconds: the program ended "
+            f"{how_it_ended(status)}"
         )
     result.status = own
     return result

@@ -9,20 +9,24 @@ import os
 import pickle
 import sys
 import time
+import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from retrograd.diagnostics.errors import RetrogradError
 from retrograd.doctor import rules, session
+from retrograd.doctor.pulse import Pulse
 from retrograd.doctor.result import Result
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
 from retrograd.graph.program_record import ProgramRecord
 from retrograd.watching import source
 from retrograd.watching.effects import Effects
-from retrograd.watching.endings import first_line
+from retrograd.watching.endings import first_line, is_from_outside
 from retrograd.watching.engines import Engine, TorchEngine
 from retrograd.watching.files import as_json, write_atomically
+from retrograd.watching.processes import ENDED
 from retrograd.watching.program import Program
 from retrograd.watching.program_run import ProgramRun, run_to_the_end
 
@@ -36,6 +40,7 @@ class Watch(ProgramRun):
         self.again: bool | None = config["second_pass"]
         self.answer = Path(config["answer"])
         self.begun = self.answer.with_name("begun")  # tells the process that waits
+        self.ended = self.answer.with_name(ENDED)
         self.folder = os.getcwd()
         self.effects = Effects(self.answer.parent)
         self.watched: Watched | None = None
@@ -67,6 +72,25 @@ class Watch(ProgramRun):
             self.watched.record = ProgramRecord(title)
             self.watched.record.namespace = self.namespace
         session.begin(self.watched, sys._getframe(1))
+        self.watched.recorder.pulse = Pulse(self._write_interim)
+
+    def _write_interim(self) -> None:
+        """What is known now, in case that the program ends in a way that lets nothing be told."""
+        if self.watched is None or os.getpid() != self.process:
+            return
+        watched = replace(self.watched, second_pass=None, unseen=[])
+        result = replace(self.result, script=self.script, unseen=[], texts={})
+        result.seconds = time.perf_counter() - self.started
+        result.interim = result.seconds
+        result.effects = list(self.effects.seen)
+        result.calls = len(watched.recorder.calls)
+        result.gradients = watched.recorder.gradients.who_received()
+        result.diagnoses = rules.diagnose(watched)
+        result.keep_texts(source.text_at)
+        if watched.error is not None:
+            result.error = first_line(watched.error)
+        result.unseen += watched.unseen
+        write_atomically(self.answer, as_json(result.to_data()))
 
     def show(self, error: BaseException) -> None:
         """Print the error; what retrograd says about it waits: one mistake has one report."""
@@ -79,6 +103,9 @@ class Watch(ProgramRun):
     def tell(self) -> None:
         """Look at what was seen, and write it down for the process that waits."""
         self.effects.stop()
+        if isinstance(self.error, MemoryError):  # what the program holds would be in the way
+            traceback.clear_frames(self.error.__traceback__)
+            self.namespace.clear()
         result = self.result
         result.script, result.status, result.error = self.script, self.status, self.shown
         result.started = self.found
@@ -102,6 +129,7 @@ class Watch(ProgramRun):
         try:
             os.chdir(self.folder)  # where a second run has to start
             watched.error = self.error or watched.error or self._caught(watched)
+            watched.recorder.pulse = None
             if watched.record is not None:
                 watched.record.left_early = self.left_early
             session.end(watched)
@@ -115,7 +143,9 @@ class Watch(ProgramRun):
                 script = Path(os.path.abspath(self.program.script))
                 runner = Runner(watched, script, list(self.program.arguments))
                 runner.forced = self.again is True
+                runner.before = self._write_interim
                 watched.second_pass = runner
+            self._forget_what_came_from_outside(watched)
             result.diagnoses = rules.diagnose(watched)
             if not (result.calls or result.diagnoses):
                 result.unseen.append("the program did not call backward")
@@ -125,6 +155,14 @@ class Watch(ProgramRun):
         except Exception as error:
             watched.unseen.append(f"the doctor failed here: {type(error).__name__}: {error}")
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
+
+    def _forget_what_came_from_outside(self, watched: Watched) -> None:
+        """Ctrl-C or a full memory: the faults of a program that ended well are looked for."""
+        if watched.error is not None and is_from_outside(watched.error):
+            watched.error, watched.status = None, 0
+            failure = watched.recorder.failure
+            if failure is not None and is_from_outside(failure.error):
+                watched.recorder.failure = None
 
     def _caught(self, watched: Watched) -> BaseException | None:
         """The error of the last backward call, if the program caught it and gave up."""

@@ -13,6 +13,7 @@ from retrograd.graph.schema import Recording, to_json
 from retrograd.graph.summary import summarized
 from retrograd.watching.engines import Engine
 from retrograd.watching.files import as_json, write_atomically
+from retrograd.watching.processes import ENDED
 from retrograd.watching.program import Program
 from retrograd.watching.program_run import ProgramRun, run_to_the_end
 
@@ -35,6 +36,7 @@ class View(ProgramRun):
     def begin(self, engine: Engine) -> None:
         """The program has the library now: record from here."""
         self.answer.with_name("begun").touch()
+        self.ended = self.answer.with_name(ENDED)
         self.record.begin(engine, sys._getframe(1), self.own)
 
     def after(self) -> None:

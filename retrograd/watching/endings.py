@@ -54,6 +54,17 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
     return kept[0]
 
 
+def is_from_outside(error: BaseException) -> bool:
+    """Whether a program was ended by its surroundings: Ctrl-C, no time left, no memory left.
+
+    It is no mistake of the last line, but what was seen before may be what filled the memory.
+    """
+    if isinstance(error, (KeyboardInterrupt, MemoryError)):
+        return True
+    text = str(error).lower()
+    return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in text
+
+
 def first_line(error: BaseException) -> str:
     """`RuntimeError: the first line`."""
     return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -12,6 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 STARTING = 120.0  # seconds that a program may need to import torch
+PATIENCE = 30.0  # seconds in which a program ends that was told to
+
+_INTERRUPTED = signal.SIGINT
+_OUT_OF_TIME = getattr(signal, "SIGXCPU", signal.SIGINT)  # where interrupts are ignored
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
@@ -40,9 +44,37 @@ def wait(command: list[str], seconds: float | None, begun: Path) -> tuple[int, b
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
             stopped = True
-            process.send_signal(signal.SIGINT)
-            status = process.wait()
+            status = _stop(process, begun.with_name(ENDED))
     return status, stopped
+
+
+ENDED = "ended"  # a file that is there when the program has ended, and only the report is made
+
+
+def _interrupts_are_ignored() -> bool:
+    """A shell starts programs so that it puts in the background; those they start inherit it."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def obey_the_clock() -> None:
+    """In the program's process: end by KeyboardInterrupt when time is up, whoever ignores SIGINT.
+
+    Interrupts stay ignored: another signal says that the time is up.
+    """
+    if _interrupts_are_ignored() and _OUT_OF_TIME != _INTERRUPTED:
+        signal.signal(_OUT_OF_TIME, signal.default_int_handler)
+
+
+def _stop(process: subprocess.Popen[bytes], ended: Path) -> int:
+    """Interrupt a process; one that goes on with its program is ended by force."""
+    process.send_signal(_OUT_OF_TIME if _interrupts_are_ignored() else _INTERRUPTED)
+    for force in (process.terminate, process.kill):
+        until = time.monotonic() + PATIENCE
+        while process.poll() is None and not ended.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        if process.poll() is None and not ended.exists():
+            force()
+    return process.wait()
 
 
 def _wait_for(begun: Path, process: subprocess.Popen[bytes]) -> None:
@@ -96,4 +128,4 @@ def how_it_ended(status: int) -> str:
             return f"by {signal.Signals(-status).name}"
         except ValueError:
             return f"by signal {-status}"
-    return f"at once with status {status}"
+    return f"with status {status}"

@@ -18,12 +18,14 @@ import threading
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from retrograd.watching import source
 from retrograd.watching.endings import first_line, reason_of_exit, status_of, strip_own_frames
 from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
+from retrograd.watching.processes import obey_the_clock
 from retrograd.watching.program import NoSuchProgram, Prepared, Program, has_torch, prepare
 
 
@@ -42,6 +44,7 @@ class ProgramRun:
         self.error: BaseException | None = None
         self.shown = ""  # the first line of the error that was printed
         self.left_early = False  # by os._exit
+        self.ended: Path | None = None  # a file to be made when the program has ended
 
     def begin(self, engine: Engine) -> None:
         """The program has the library now."""
@@ -120,6 +123,8 @@ def run_to_the_end(run: ProgramRun) -> int:
             return  # a copy of the process, made by the program
         told = True
         put_back()
+        if run.ended is not None:
+            run.ended.touch()
         run.tell()
 
     atexit.register(tell)  # the first to be registered runs last
@@ -132,6 +137,7 @@ def run_to_the_end(run: ProgramRun) -> int:
         leave(status)
 
     os._exit = leave_at_once  # type: ignore[assignment]
+    obey_the_clock()
     return run.run()
 
 

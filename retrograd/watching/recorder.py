@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import weakref
@@ -11,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from retrograd.watching.engines import Engine, Original
-from retrograd.watching.gradients import Gradients
+from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.graph import (
     Node,
     added_terms,
@@ -63,6 +64,7 @@ class Recorder:
         self.registered_at: dict[int, tuple[list[Any], int]] = {}
         self._registered: dict[int, weakref.ref[Any]] = {}
         self.enabled = True
+        self.pulse: Callable[[], None] | None = None  # called after each backward call
         self._library = os.path.join(os.path.dirname(self.torch.__file__), "")
         self._depth = 0
         self._undo: list[Callable[[], None]] = []
@@ -136,7 +138,26 @@ class Recorder:
 
         self._replace(kind, "__init__", __init__)
 
+    def take_in(self) -> None:
+        """Watching begins late: the optimizers that are there already, and what they have done."""
+        kind = self.torch.optim.Optimizer
+        for thing in gc.get_objects():
+            if issubclass(type(thing), kind) and hasattr(thing, "param_groups"):
+                self._take_in(thing)
+
+    def _take_in(self, optimizer: OptimizerLike) -> None:
+        """An optimizer whose making was not seen: made before, copied, or read from a file."""
+        self.gradients.optimizers.append(optimizer)
+        used = getattr(optimizer, "state", {})
+        self.gradients.received.update(
+            id(parameter)
+            for parameter in parameters_of(optimizer)
+            if parameter.grad is not None or parameter in used
+        )
+
     def _before_step(self, optimizer: OptimizerLike) -> None:
+        if not any(known is optimizer for known in self.gradients.optimizers):
+            self._take_in(optimizer)
         self.gradients.before_step(optimizer, self.log.here())
         self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
@@ -268,6 +289,8 @@ class Recorder:
             self._depth -= 1
             call.end = call.log.counter()
         self._safely(self._after_backward, call, results)
+        if self.pulse is not None and not self._depth:
+            self._safely(self.pulse)
         return results
 
     def _safely(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -41,7 +41,13 @@ def bytes_of(file: str) -> bytes:
         found = overlaid.get(os.path.realpath(file))
         if found is not None:
             return found
-    return Path(file).read_bytes()
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        lines = linecache.getlines(file)  # a cell of a notebook
+        if not lines:
+            raise
+        return "".join(lines).encode()
 
 
 def _read(file: str) -> str:
@@ -50,7 +56,7 @@ def _read(file: str) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)  # by its coding line
         return data.decode(encoding)
     except OSError:
-        return "".join(linecache.getlines(file))  # a cell of a notebook
+        return ""
 
 
 @cache

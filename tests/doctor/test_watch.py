@@ -1,5 +1,6 @@
 """`with retrograd.doctor.watch() as report`, on retrograd and on PyTorch."""
 
+import os
 import sys
 import threading
 from typing import Any
@@ -186,6 +187,9 @@ class Shell:
     def __init__(self) -> None:
         self.magics: dict[str, Any] = {}
         self.space = {"torch": retrograd}
+        self.shown: list[dict[str, str]] = []
+        self.printed: list[str] = []
+        self.display_pub = self
 
     def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
         assert magic_kind == "cell"
@@ -204,13 +208,35 @@ class Shell:
             exec(compile(cell, name, "exec"), self.space)
         except Exception as error:
             Done.error_in_exec = error
+            self.showtraceback()
         return Done
 
+    def showtraceback(self) -> None:
+        import traceback
 
-def test_a_cell_of_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+        self.printed.append(traceback.format_exc())
+
+    def publish(self, data: dict[str, str]) -> None:
+        self.shown.append(data)
+
+
+def test_a_cell_of_a_notebook() -> None:
     shell = Shell()
     retrograd.doctor.load_ipython_extension(shell)
     cell = "w = torch.ones(2, requires_grad=True)\nl = (w * w).sum()\nl.backward()\nl.backward()\n"
     shell.magics["doctor"]("retrograd", cell)
-    shown = capsys.readouterr().err
-    assert "error[same-loss-twice]" in shown and "l.backward()" in shown
+    (shown,) = shell.shown
+    assert "error[same-loss-twice]" in shown["text/plain"]
+    assert "-l.backward()" in shown["text/plain"]  # a diff: a cell is a file too
+    assert "same-loss-twice" in shown["text/html"] and "<" in shown["text/html"]
+    (printed,) = shell.printed
+    assert "l.backward()" in printed and f"{os.sep}watching{os.sep}" not in printed
+
+
+def test_a_healthy_cell_says_nothing() -> None:
+    shell = Shell()
+    retrograd.doctor.load_ipython_extension(shell)
+    shell.magics["doctor"](
+        "retrograd", "w = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()"
+    )
+    assert shell.shown == [] and shell.printed == []

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from retrograd.diagnostics.report import Fix
 from retrograd.doctor.fixes import (
@@ -26,6 +25,7 @@ from retrograd.doctor.fixes import (
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
 from retrograd.doctor.model import Diagnosis
+from retrograd.watching.source import bytes_of
 
 WRITERS: dict[str, Callable[[Task], None]] = {
     "detach": carried.detach,
@@ -97,7 +97,7 @@ def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> st
 def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
     """The edit of the file on the disk; raises `CannotWrite`."""
     try:
-        before = Path(fix.place.file).read_bytes()
+        before = bytes_of(fix.place.file)
         text, encoding = decoded(before)
     except (OSError, SyntaxError, ValueError) as error:
         raise CannotWrite("the file cannot be read") from error

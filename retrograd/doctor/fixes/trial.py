@@ -45,6 +45,8 @@ class Trial(Watch):
     def begin(self, engine: Engine) -> None:
         """Watch, and look at every loss that is sent back."""
         super().begin(engine)
+        assert self.watched is not None
+        self.watched.recorder.pulse = None  # the answer of a trial has another form
         torch = engine.torch
         until = 0.0
 

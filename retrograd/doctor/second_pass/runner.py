@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class Runner:
         self.arguments = arguments
         self.folder = os.getcwd()
         self.forced = False
+        self.before: Callable[[], None] | None = None  # called before the program runs again
         self._known: dict[str, dict[str, Any]] = {}
 
     def __call__(self, question: dict[str, object]) -> dict[str, Any]:
@@ -45,6 +47,8 @@ class Runner:
         key = json.dumps(question, sort_keys=True)
         if key not in self._known:
             reason = self.reason_against()
+            if not reason and self.before is not None:
+                self.before()
             self._known[key] = {"refused": reason} if reason else self._run(question)
         return self._known[key]
 
