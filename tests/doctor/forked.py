@@ -29,7 +29,14 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-_STARTER = "from tests.doctor.forked import serve; serve()"
+# no line of this file may look like the program's own: the doctor would see its loops
+_STARTER = """
+import sys
+file = sys.argv[1]
+space = {"__name__": "forks", "__file__": file}
+exec(compile(open(file).read(), "<retrograd forks>", "exec"), space)
+space["serve"]()
+"""
 _DOCTORS = ("retrograd.doctor", "second_pass")  # how its own commands are known
 
 _IMPORTED = (
@@ -243,7 +250,7 @@ class Machine:
 
     def _start(self) -> None:
         self._server = RealPopen(
-            [sys.executable, "-c", _STARTER, self._address],
+            [sys.executable, "-c", _STARTER, __file__, self._address],
             stdin=subprocess.DEVNULL,
             cwd=ROOT,
             env=self._environment,
