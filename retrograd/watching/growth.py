@@ -135,13 +135,24 @@ def _reaching(numbers: dict[Node, int], previous: int) -> set[Node]:
 def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
     """The last sample of a rise at one pace, and the pace; None for a plateau or a few samples.
 
+    At the first call nothing old can be held: that counts as the beginning of a sawtooth.
+
     >>> last_rising([2, 3, 4, 5, 6], [10, 20, 30, 40, 50])
     (4, 10.0)
     >>> last_rising([2, 3, 4, 5, 6], [10, 20, 30, 30, 30]) is None  # a window that is full
     True
     >>> last_rising([2, 3, 4, 6, 7, 8], [10, 20, 30, 10, 20, 30])  # anew in each epoch
     (2, 10.0)
+    >>> last_rising([2, 3, 4, 5, 6], [10, 20, 0, 10, 20])  # epochs of three batches
+    (1, 10.0)
     """
+    if positions[:1] == [2]:
+        found = _last_rising([1, *positions], [0, *counts])
+        return None if found is None else (found[0] - 1, found[1])
+    return _last_rising(positions, counts)
+
+
+def _last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
     runs: list[list[int]] = []
     run = [0] if counts else []
     for index in range(1, len(counts)):
@@ -154,7 +165,8 @@ def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | 
         runs.append(run)
         run = [index]
     runs.append(run)
-    long = [run for run in runs if len(run) >= RISING and _one_pace(positions, counts, run)]
+    seen = [run[1:] if positions[run[0]] == 1 else run for run in runs if run]  # by samples
+    long = [run for run in seen if len(run) >= RISING and _one_pace(positions, counts, run)]
     short = [run for run in runs if len(run) >= SAWTOOTH and _one_pace(positions, counts, run)]
     chosen = long or (short if len(short) > 1 else [])
     if not chosen:

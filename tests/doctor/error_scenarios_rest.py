@@ -466,6 +466,24 @@ for _ in range(2):
     [(".detach()", "")],
 )
 
+scenario(
+    "same_formula_sent_back_twice",
+    "same-loss-twice",
+    "remove-extra-backward",
+    """
+net = nn.Linear(3, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    out = net(torch.randn(4, 3))
+    fit, size = out.pow(2).mean(), out.abs().mean()  # made
+    opt.zero_grad()
+    (fit + 0.5 * size).backward()
+    (fit + 0.5 * size).backward()  # error fix
+    opt.step()
+""",
+    [("    (fit + 0.5 * size).backward()\n    (fit", "    (fit")],
+)
+
 
 QUIET = {
     # programs about which this part of the doctor has nothing to say

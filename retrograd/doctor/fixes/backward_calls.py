@@ -290,7 +290,8 @@ def _named(task: Task, method: str) -> list[ast.stmt]:
 
 def reorder_step(task: Task) -> None:
     """Move the step behind the backward that needs the old values, or zero_grad before it."""
-    if task.diagnosis.cause == "zero-grad-misuse":
+    clears = task.diagnosis.cause == "zero-grad-misuse"
+    if clears and call_statement(task.statement, "step") is None:
         _zero_before_backward(task)
         return
     steps, backwards = _named(task, "step"), _named(task, "backward")
@@ -299,10 +300,11 @@ def reorder_step(task: Task) -> None:
         for backward in backwards:
             if backward in block and block.index(step) < block.index(backward):
                 _move_after(task.draft, step, backward)
-                task.fix.cost = task.fix.cost or (
-                    f"{_owner(step)}.step() then also uses what the later backward adds to the "
-                    "gradients of its parameters"
-                )
+                if not clears:
+                    task.fix.cost = task.fix.cost or (
+                        f"{_owner(step)}.step() then also uses what the later backward adds to the "
+                        "gradients of its parameters"
+                    )
                 return
     _move_writing_after(task, backwards)
 

@@ -34,6 +34,11 @@ def keep_graph(task: Task) -> None:
 
 def _take_cut_away(task: Task, after_float: str) -> None:
     draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is not None and dotted(pair[0]) and dotted(_unwrapped(pair[1])) == dotted(pair[0]):
+        if len(draft.block_of(statement)) > 1 and pair[1] is not _unwrapped(pair[1]):
+            draft.replace(*draft.whole_lines(statement), "")  # `loss = torch.tensor(loss)`
+            return
     cuts = _cuts(task, statement)
     if len(cuts) != 1:
         raise CannotWrite("not exactly one cut is plain to see in the line")
@@ -48,6 +53,23 @@ def _take_cut_away(task: Task, after_float: str) -> None:
         draft.rewrite(cut, draft.operand(cut.args[0]) + after_float)
     else:
         _made_anew(task, cut)
+
+
+def _unwrapped(value: ast.expr) -> ast.expr:
+    """What a value was made anew of: `loss` of `torch.tensor(loss.item(), requires_grad=True)`."""
+    while True:
+        if isinstance(value, ast.Attribute) and value.attr == "data":
+            value = value.value
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            name = value.func.attr
+            if name in ("detach", "item", "requires_grad_", "clone") and len(value.args) < 2:
+                value = value.func.value
+            elif name in _COPIES and len(value.args) == 1:
+                value = value.args[0]
+            else:
+                return value
+        else:
+            return value
 
 
 def keep_graph_of_collection(task: Task) -> None:

@@ -12,7 +12,7 @@ from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.lines import Step
-from retrograd.watching.records import DirtyStep, EmptyStep, WastedBackward, ZeroGrad
+from retrograd.watching.records import Call, DirtyStep, EmptyStep, WastedBackward, ZeroGrad
 from retrograd.watching.torch_types import OptimizerLike
 
 TIMES = 2  # equal observations before anything is said
@@ -35,8 +35,9 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         empty = [each for each in gradients.empty if each.optimizer is optimizer]
         wasted = [each for each in gradients.wasted if each.optimizer is optimizer]
         diagnosis = None
-        # a step without gradients means a fault only if none ever has any
-        if len(empty) >= TIMES and len(empty) >= min(len(steps), 4):
+        # a step without gradients means a fault only if none ever has any, once there were some
+        judged = [step for step in steps if step.calls]
+        if len(empty) >= TIMES and len(empty) >= min(len(judged), 4):
             diagnosis = _empty(watched, empty)
         elif len(dirty) >= TIMES and len(dirty) * 2 >= len(steps) - 1:
             diagnosis = _dirty(watched, dirty, optimizer)
@@ -73,6 +74,9 @@ def _empty(watched: Watched, empty: list[EmptyStep]) -> Diagnosis | None:
         cleared = _cleared_by_hand(step)
     if step is None or cleared is None or _sites(watched, empty) < TIMES:
         return None
+    sent = _sent_after(watched, step, last)
+    if sent is not None:
+        return _stepped_too_soon(watched, empty, cleared, sent)
     clearing = f"line {cleared.line}" if by_hand else "zero_grad()"
     return Diagnosis(
         cause="zero-grad-misuse",
@@ -84,6 +88,40 @@ def _empty(watched: Watched, empty: list[EmptyStep]) -> Diagnosis | None:
         fixes=[Fix("reorder-step", cleared, "clear before backward(), or after step()")],
         spans=(_span(watched, "cleared", last.cleared.stack) or [Span("cleared", cleared)])
         + _span(watched, "stepped", last.stack),
+        facts={"steps": len(empty)},
+    )
+
+
+def _sent_after(watched: Watched, step: Place, empty: EmptyStep) -> Call | None:
+    """The backward whose gradients were dropped, if it stands behind the step in the same loop."""
+    calls = watched.recorder.calls[: empty.cleared.calls]
+    call = calls[-1] if calls and empty.cleared.stack else None
+    place = None if call is None else call.log.place_of(call.stack)
+    if place is None or place.file != step.file or place.line <= step.line:
+        return None
+    loops = [source.loops_around(each.file, each.line) for each in (step, place)]
+    return call if all(loops) and loops[0][-1] == loops[1][-1] else None
+
+
+def _stepped_too_soon(
+    watched: Watched, empty: list[EmptyStep], cleared: Place, sent: Call
+) -> Diagnosis | None:
+    last = empty[-1]
+    step, added = _place(watched, last.stack), sent.log.place_of(sent.stack)
+    if step is None or added is None:
+        return None
+    return Diagnosis(
+        cause="zero-grad-misuse",
+        title="the optimizer steps before backward() has given it gradients",
+        why=f"In all {len(empty)} steps that were looked at the optimizer found no gradient: the "
+        f"backward() in line {added.line} comes after the step, and zero_grad() in line "
+        f"{cleared.line} throws away what it gives before the next step. Nothing is trained.",
+        error_line=step,
+        created_at=list(dict.fromkeys([step, added, cleared])),
+        fixes=[Fix("reorder-step", step, "step after backward(), before gradients are cleared")],
+        spans=_span(watched, "cleared", last.cleared.stack)
+        + _span(watched, "stepped", last.stack)
+        + _span(watched, "sent back", sent.stack),
         facts={"steps": len(empty)},
     )
 

@@ -64,24 +64,28 @@ def _sums(watched: Watched) -> dict[Place, Terms]:
 
 def _flows(stack: list[Place], line: Place, terms: Terms) -> bool:
     """Whether the line adds, as a constant, what comes from the value of the stack's last line."""
+    called = "grad"
     for place in reversed(stack):
         function = source.function_around(place.file, place.line)
         scope: ast.AST = source.tree_of(place.file) if function is None else function
         names = flow.names_from(scope, flow.names_kept(place))
-        if line.file == place.file and _adds_one_of(line, names, terms):
+        # `loss = fit + penalty(critic, real)`: the line that takes the gradient adds it as well
+        inline = called if (line.file, line.line) == (place.file, place.line) else ""
+        if line.file == place.file and _adds_one_of(line, names, terms, inline):
             return True
         if not flow.returns(scope, place, names):
             return False
+        called = place.function.rpartition(".")[2]
     return False
 
 
-def _adds_one_of(line: Place, names: set[str], additions: Terms) -> bool:
-    """Whether one of the line's terms uses the names and is without history."""
+def _adds_one_of(line: Place, names: set[str], additions: Terms, inline: str) -> bool:
+    """Whether a term of the line uses the names, or calls `inline`, and is without history."""
     statement = source.statement_at(line.file, line.line)
     if statement is None:
         return False
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
-        return flow.uses(statement.value, names) and additions[-1][1]
+        return _comes_from(statement.value, names, inline) and additions[-1][1]
     for node in ast.walk(statement):
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             terms = _terms(node)
@@ -90,7 +94,7 @@ def _adds_one_of(line: Place, names: set[str], additions: Terms) -> bool:
             if before < 0:
                 return False
             for position, term in enumerate(terms):
-                if not flow.uses(term, names):
+                if not _comes_from(term, names, inline):
                     continue
                 if position <= before:
                     constant = additions[0][0]
@@ -100,6 +104,12 @@ def _adds_one_of(line: Place, names: set[str], additions: Terms) -> bool:
                     return True
             return False  # the outermost sum of the line comes first
     return False
+
+
+def _comes_from(term: ast.expr, names: set[str], inline: str) -> bool:
+    calls = [node.func for node in ast.walk(term) if isinstance(node, ast.Call)]
+    called = {getattr(function, "attr", getattr(function, "id", "")) for function in calls}
+    return flow.uses(term, names) or inline in called
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from retrograd.diagnostics.report import Fix
+import ast
+
+from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
+from retrograd.doctor.evidence.statements import lines_assigning
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules.second_words import (
     cost_of_retaining,
@@ -18,8 +21,9 @@ from retrograd.watching import source
 
 
 def rule(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
-    """The root itself, or a scaled copy of it, was sent back before."""
-    if not (evidence.root_sent_before or evidence.root_is_scaled):
+    """The root itself, a scaled copy of it, or the same formula once more, was sent back before."""
+    again = evidence.root_sent_before or evidence.root_is_scaled
+    if not (again or is_written_again(evidence)):
         return None
     repetition = evidence.repetition
     if repetition is not None and repetition.loop is not None and evidence.root_sent_before:
@@ -29,6 +33,64 @@ def rule(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     if evidence.parameters_moved:
         return _of_old_parameters(evidence)
     return _within_one_pass(evidence, watched)
+
+
+def is_written_again(evidence: SecondBackward) -> bool:
+    """Whether both calls send back the same formula of the same values: `(a + b).backward()`.
+
+    Each time it makes new nodes, but a loss that is the same text over names that nobody has bound
+    in between, and over the graph that the first call released, is the same loss.
+    """
+    if evidence.repetition is not None:
+        return False
+    first, second = freeing_place(evidence), failing_place(evidence)
+    if first.file != second.file or first.line >= second.line:
+        return False
+    if source.function_around(*_at(first)) is not source.function_around(*_at(second)):
+        return False
+    before, after = _formula(first), _formula(second)
+    if before is None or after is None or isinstance(before, ast.Name):
+        return False
+    if ast.dump(before) != ast.dump(after):
+        return False
+    names = {node.id for node in ast.walk(after) if isinstance(node, ast.Name)}
+    between_them = range(first.line + 1, second.line)
+    return not names & _bound_in(first, between_them)
+
+
+def _at(place: Place) -> tuple[str, int]:
+    return place.file, place.line
+
+
+def _formula(place: Place) -> ast.expr | None:
+    """What a line sends back: the expression itself, or the one that its name was bound to."""
+    statement = source.statement_at(place.file, place.line)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr != "backward":
+        return None
+    sent = call.args[0] if _is_function(call.func.value) and call.args else call.func.value
+    if not isinstance(sent, ast.Name):
+        return sent
+    lines = [line for line in lines_assigning(place, sent.id) if line < place.line]
+    bound = source.statement_at(place.file, lines[-1]) if lines else None
+    return bound.value if isinstance(bound, ast.Assign) else sent
+
+
+def _is_function(owner: ast.expr) -> bool:
+    """`torch.autograd` of `torch.autograd.backward(loss)`."""
+    return ast.unparse(owner).split(".")[-1] == "autograd"
+
+
+def _bound_in(place: Place, lines: range) -> set[str]:
+    """The names that the lines of a function bind."""
+    scope = source.function_around(*_at(place)) or source.tree_of(place.file)
+    return {
+        node.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno in lines
+    }
 
 
 def _by_iterator(evidence: SecondBackward, made: Stack) -> bool:

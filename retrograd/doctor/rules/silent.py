@@ -14,6 +14,7 @@ from retrograd.doctor.rules import (
     ownership,
     penalty,
     retained,
+    rewrapped,
     untrained,
 )
 from retrograd.doctor.session import Watched
@@ -25,7 +26,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         return []
     found = ownership.diagnose(watched)
     if not found:
-        found += untrained.diagnose(watched)
+        found += rewrapped.diagnose(watched) or untrained.diagnose(watched)
     cleared = gradients.diagnose(watched)
     found += cleared or left_over.diagnose(watched)
     penalties = penalty.diagnose(watched)
