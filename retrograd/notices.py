@@ -10,8 +10,8 @@ from retrograd.above import above
 
 
 @above
-def explained(error: Exception, cause: object = None, label: str = "") -> Exception:
-    """The error with its code and report, where the catalogue knows its message.
+def explained(error: Exception, cause: object = None, label: str = "", code: str = "") -> Exception:
+    """The error with its code and report; without a `code` the catalogue looks for the message.
 
     cause  what remembers, as `code` and `lasti`, the earlier line that is to blame, if known
     label  what happened there
@@ -19,9 +19,9 @@ def explained(error: Exception, cause: object = None, label: str = "") -> Except
     raise NotImplementedError
 
 
-def runtime_error(text: str, cause: object = None, label: str = "") -> Exception:
+def runtime_error(text: str, cause: object = None, label: str = "", code: str = "") -> Exception:
     """The same for the kind of error that most messages belong to."""
-    return explained(RuntimeError(text), cause, label)
+    return explained(RuntimeError(text), cause, label, code=code)
 
 
 @above

@@ -305,7 +305,7 @@ def _inputs(function: str, given: Inputs) -> tuple[Place, ...]:
     else:
         found = tuple(given)
     if not found:
-        raise runtime_error(f"`inputs` argument to `{function}()` cannot be empty.")
+        raise runtime_error(f"`inputs` argument to `{function}()` cannot be empty.", code="RG109")
     return found
 
 
@@ -429,7 +429,7 @@ def _captured_edge(target: Place) -> Edge | None:
     if not isinstance(target, Tensor):
         raise _not_a_place(target)
     if not target.requires_grad:
-        raise runtime_error("One of the differentiated Tensors does not require grad")
+        raise runtime_error("One of the differentiated Tensors does not require grad", code="RG103")
     node = edge_of(target)
     return None if node is None else (node, target._output_nr)
 

@@ -58,7 +58,8 @@ def detach_(self: Tensor) -> Tensor:
             "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
             "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-            "function in torch/optim/optimizer.py as the solution."
+            "function in torch/optim/optimizer.py as the solution.",
+            code="RG110",
         )
     cut = cut_of("detach", "detach_", self) if self.requires_grad else None
     forget_history(self)
@@ -91,10 +92,11 @@ def _set_grad(self: Tensor, gradient: Tensor | None) -> None:
             TypeError(
                 "assigned grad expected to be a Tensor or None but got grad of type "
                 f"{type(gradient).__name__}"
-            )
+            ),
+            code="RG108",
         )
     if gradient is self:
-        raise runtime_error("can't assign Variable as its own grad")
+        raise runtime_error("can't assign Variable as its own grad", code="RG108")
     chosen = ... if self._meta is None else self._meta.grad_dtype
     if chosen is ...:
         chosen = self.dtype

@@ -96,7 +96,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise runtime_error(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. (Example: "
-            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)",
+            code="RG404",
         )
 
     @staticmethod
@@ -105,7 +106,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise explained(
             NotImplementedError(
                 "You must implement the forward function for custom autograd.Function."
-            )
+            ),
+            code="RG404",
         )
 
     @staticmethod
@@ -120,7 +122,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             NotImplementedError(
                 "You must implement either the backward or vjp method for your custom "
                 "autograd.Function to use it with backward mode AD."
-            )
+            ),
+            code="RG404",
         )
 
     vjp = backward
@@ -132,7 +135,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             NotImplementedError(
                 "You must implement the jvp function for custom autograd.Function to use it with "
                 "forward mode AD."
-            )
+            ),
+            code="RG404",
         )
 
     @staticmethod
@@ -142,7 +146,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             NotImplementedError(
                 "To use autograd.Function with vmap, you must either override the vmap "
                 "staticmethod or set generate_vmap_rule=True."
-            )
+            ),
+            code="RG404",
         )
 
     @classmethod

@@ -79,7 +79,7 @@ class _AllowMutationOnSavedContext:
         if found is None:
             raise explained(AssertionError(_OUTSIDE))
         if found._version != handle.version:
-            raise runtime_error(_UNSEEN)
+            raise runtime_error(_UNSEEN, code="RG102")
         return found
 
     def before_write(self, tensor: Tensor) -> None:

@@ -26,7 +26,9 @@ def retain_grad(self: Tensor) -> None:
     tensor(12.)
     """
     if not self.requires_grad:
-        raise runtime_error("can't retain_grad on Tensor that has requires_grad=False")
+        raise runtime_error(
+            "can't retain_grad on Tensor that has requires_grad=False", code="RG114"
+        )
     if STATE.transforms:
         raise failures.retained_in_transform()
     if self.is_leaf or self.retains_grad:
@@ -80,7 +82,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHa
     >>> handle.remove()
     """
     if not self.requires_grad:
-        raise runtime_error("cannot register a hook on a tensor that doesn't require gradient")
+        raise runtime_error(
+            "cannot register a hook on a tensor that doesn't require gradient", code="RG114"
+        )
     meta = meta_of(self)
     if meta.hooks is None:
         meta.hooks = OrderedDict()
@@ -109,7 +113,9 @@ def register_post_accumulate_grad_hook(
     tensor([0.8000, 1.6000], requires_grad=True)
     """
     if not self.requires_grad:
-        raise runtime_error("cannot register a hook on a tensor that doesn't require gradient")
+        raise runtime_error(
+            "cannot register a hook on a tensor that doesn't require gradient", code="RG114"
+        )
     if self.grad_fn is not None:
         raise runtime_error("post accumulate grad hooks cannot be registered on non-leaf tensors")
     meta = meta_of(self)

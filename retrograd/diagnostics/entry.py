@@ -80,6 +80,14 @@ class Entry:
         """The family's name, such as "lifecycle"."""
         return FAMILIES[self.code[:3]]
 
+    def form_of(self, message: str) -> tuple[Form | None, dict[str, str]]:
+        """The form of a message of this code, and the facts that it states."""
+        for form in self.forms:
+            facts = form.match(message)
+            if facts is not None:
+                return form, facts
+        return None, {}
+
     @property
     def page(self) -> str:
         """The file of the code's page, below `explain/`."""

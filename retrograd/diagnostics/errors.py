@@ -213,8 +213,8 @@ def make_error(
 ) -> RetrogradError:
     """The exception for a message: an instance of `kind` with the code that the message has.
 
-    With a `report` the code is the report's. Otherwise the catalogue recognises the message, unless
-    `code` says something else, and its texts, `spans`, `notes` and `facts` make the report.
+    With a `report` the code is the report's. Otherwise `code` states it, or the catalogue finds it
+    by the message; its texts, `spans`, `notes` and `facts` make the report.
     """
     if report is None:
         try:
@@ -244,13 +244,13 @@ def describe(
     facts: dict[str, object],
 ) -> Report | None:
     """The report for a message by the catalogue's texts; None if no code fits."""
-    found = find(message)
     entry: Entry
     form: Form | None
-    if found is not None and code in (None, found[0].code):
+    if code is not None:
+        entry = catalogue()[code]
+        form, stated = entry.form_of(message)
+    elif (found := find(message)) is not None:
         entry, form, stated = found
-    elif code is not None:
-        entry, form, stated = catalogue()[code], None, {}
     else:
         return None
     known: dict[str, object] = {**stated, **facts}

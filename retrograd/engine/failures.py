@@ -18,10 +18,12 @@ from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
 
 
-def _coded(message: str, kind: type[Exception] = RuntimeError) -> Exception:
+def _coded(
+    message: str, kind: type[Exception] = RuntimeError, *, code: str | None = None
+) -> Exception:
     from retrograd.lifecycle import why
 
-    return why.coded_error(message, kind)
+    return why.coded_error(message, kind, code=code)
 
 
 def leaf_written(writer: str) -> Exception:
@@ -50,14 +52,15 @@ def nonleaf_flag() -> Exception:
     return _coded(
         "you can only change requires_grad flags of leaf variables. If you want to use a computed "
         "variable in a subgraph that doesn't require differentiation use var_no_grad = "
-        "var.detach()."
+        "var.detach().",
+        code="RG111",
     )
 
 
 def nonfloat_flag(method: bool) -> Exception:
     """`requires_grad = True` on integers; the method and the attribute word it differently."""
     kinds = "floating point dtype" if method else "floating point and complex dtype"
-    return _coded(f"only Tensors of {kinds} can require gradients")
+    return _coded(f"only Tensors of {kinds} can require gradients", code="RG111")
 
 
 def backward_in_transform() -> Exception:
@@ -65,7 +68,8 @@ def backward_in_transform() -> Exception:
     return _coded(
         "backward() called inside a functorch transform. This is not supported, please use "
         "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
-        "transforms."
+        "transforms.",
+        code="RG609",
     )
 
 
@@ -75,7 +79,8 @@ def retained_in_transform() -> Exception:
         "You are attempting to call Tensor.retain_grad() inside of a function being transformed by "
         "a functorch transform. This is unsupported, please attempt to use the functorch "
         "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() outside of a "
-        "function being transformed instead."
+        "function being transformed instead.",
+        code="RG609",
     )
 
 
@@ -84,7 +89,8 @@ def old_function_in_transform() -> Exception:
     return _coded(
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
         "...), it must override the setup_context staticmethod. For more details, please see "
-        "https://pytorch.org/docs/main/notes/extending.func.html"
+        "https://pytorch.org/docs/main/notes/extending.func.html",
+        code="RG610",
     )
 
 
@@ -95,7 +101,8 @@ def flag_in_transform() -> Exception:
         "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
         "transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
         "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-        "transformed instead."
+        "transformed instead.",
+        code="RG609",
     )
 
 
@@ -115,7 +122,8 @@ def freed_alone() -> Exception:
         "after they have already been freed). Saved intermediate values of the graph are freed "
         "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
         "backward through the graph a second time or if you need to access saved tensors after "
-        "calling backward."
+        "calling backward.",
+        code="RG101",
     )
 
 
@@ -197,7 +205,8 @@ def invalid_gradient(
     """A gradient whose shape does not fit the input it is for."""
     return _coded(
         f"Function {name} returned an invalid gradient at index {index} - got {list(got)} but "
-        f"expected shape compatible with {list(expected)}"
+        f"expected shape compatible with {list(expected)}",
+        code="RG402",
     )
 
 
@@ -224,7 +233,10 @@ def tell_forward(error: Exception, node: Node) -> None:
 
 def complex_root(kind: dtypes.dtype) -> Exception:
     """backward() without a gradient on a complex scalar."""
-    return _coded(f"grad can be implicitly created only for real scalar outputs but got {kind!r}")
+    return _coded(
+        f"grad can be implicitly created only for real scalar outputs but got {kind!r}",
+        code="RG104",
+    )
 
 
 def _sizes(shape: tuple[int, ...]) -> str:
@@ -276,7 +288,8 @@ def assigned_dtype(gradient: Tensor, expected: dtypes.dtype) -> Exception:
         "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
         "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
         "Diverging the dtypes of a tensor and its gradient may break downstream systems that "
-        "assume they match."
+        "assume they match.",
+        code="RG108",
     )
 
 
@@ -293,7 +306,8 @@ def assigned_shape(gradient: Tensor, tensor: Tensor) -> Exception:
     """`.grad =` of another shape."""
     return _coded(
         f"attempting to assign a gradient of size '{list(gradient.shape)}' to a tensor of size "
-        f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size",
+        code="RG108",
     )
 
 
@@ -330,5 +344,6 @@ def inference_saved() -> Exception:
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
         "inference mode in computation tracked by autograd. To work around this, you can make "
         "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-        "instead of `torch.inference_mode()`."
+        "instead of `torch.inference_mode()`.",
+        code="RG113",
     )

@@ -130,7 +130,8 @@ class FunctionNode(Node):
             raise runtime_error(
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access="
                 "True is set on the autograd.Function. Either access saved_tensors only once, "
-                "or set clear_saved_tensors_on_access=False."
+                "or set clear_saved_tensors_on_access=False.",
+                code="RG408",
             )
         found = tuple([value.unpack(self) for value in self.raw_saved()])
         if self.function.clear_saved_tensors_on_access:
@@ -216,7 +217,8 @@ class FunctionNode(Node):
         if len(results) != wanted:
             raise runtime_error(
                 f"function {self.name()} returned an incorrect number of gradients (expected "
-                f"{wanted}, got {len(results)})"
+                f"{wanted}, got {len(results)})",
+                code="RG401",
             )
         checked: list[Tensor | None] = []
         for position, result in enumerate(results):
@@ -225,11 +227,14 @@ class FunctionNode(Node):
                     raise runtime_error(
                         f"function {self.name()} returned a gradient different than None at "
                         f"position {position + 1}, but the corresponding forward input was "
-                        "not a Variable"
+                        "not a Variable",
+                        code="RG403",
                     )
                 continue
             if result is not None and not isinstance(result, Tensor):
-                raise runtime_error(f"expected Variable or None (got {type(result).__name__})")
+                raise runtime_error(
+                    f"expected Variable or None (got {type(result).__name__})", code="RG403"
+                )
             checked.append(result)
         for place, (gradient, target) in enumerate(zip(checked, self.edges, strict=False)):
             if gradient is None or target is None:  # nothing there, or nobody waits for it
@@ -259,7 +264,8 @@ class FunctionNode(Node):
             raise runtime_error(
                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
                 "grad_is_complex) to be true, but got false.  (Could this error message be "
-                "improved?  If so, please report an enhancement request to PyTorch.)"
+                "improved?  If so, please report an enhancement request to PyTorch.)",
+                code="RG403",
             )
         return gradient.to(wanted)
 

@@ -295,7 +295,8 @@ def check_counted(tensor: Tensor) -> None:
         raise runtime_error(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
             "make a clone to get a normal tensor before doing inplace update.See "
-            "https://github.com/pytorch/rfcs/pull/17 for more details."
+            "https://github.com/pytorch/rfcs/pull/17 for more details.",
+            code="RG113",
         )
 
 

@@ -121,16 +121,20 @@ def _type_of(tensor: Tensor) -> str:
 def check_hook(before: Tensor | None, after: object, hook: Callable[..., object]) -> Tensor:
     """A hook may replace a gradient only by a Tensor of the same size and dtype."""
     if before is None:
-        raise runtime_error("can't replace a None gradient with a non-None value")
+        raise runtime_error("can't replace a None gradient with a non-None value", code="RG403")
     if not isinstance(after, Tensor):
-        raise explained(TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"))
+        raise explained(
+            TypeError(f"expected Variable, but hook returned '{type(after).__name__}'"),
+            code="RG403",
+        )
     if after.dtype is not before.dtype:
         raise runtime_error(
             f"hook '{hook_name(hook)}' has changed the type of value (was "
-            f"{_type_of(before)} got {_type_of(after)})"
+            f"{_type_of(before)} got {_type_of(after)})",
+            code="RG403",
         )
     if after._array.shape != before._array.shape:
-        raise runtime_error(f"hook '{hook_name(hook)}' has changed the size of value")
+        raise runtime_error(f"hook '{hook_name(hook)}' has changed the size of value", code="RG403")
     return after
 
 
@@ -139,11 +143,14 @@ def check_node_hook(
 ) -> tuple[Tensor | None, ...]:
     """What a hook on a node returned: a tuple like the one it may replace."""
     if not isinstance(after, tuple):
-        raise explained(TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"))
+        raise explained(
+            TypeError(f"expected tuple, but hook returned '{type(after).__name__}'"), code="RG403"
+        )
     if len(after) != len(before):
         raise runtime_error(
             f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
-            f"{len(after)}, but expected {len(before)})"
+            f"{len(after)}, but expected {len(before)})",
+            code="RG403",
         )
     for old, new in zip(before, after, strict=True):
         if new is not None:

@@ -355,7 +355,8 @@ def check_not_expanded(tensor: Tensor) -> None:
     if overlaps:
         raise runtime_error(
             "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
+            "single memory location. Please clone() the tensor before performing the operation.",
+            code="RG115",
         )
     if can_write(array):
         return
@@ -389,7 +390,8 @@ def check_overlap(target: Tensor, operands: Iterable[object]) -> None:
             raise runtime_error(
                 "unsupported operation: some elements of the input tensor and the written-to "
                 "tensor refer to a single memory location. Please clone() the tensor before "
-                "performing the operation."
+                "performing the operation.",
+                code="RG115",
             )
 
 
@@ -516,7 +518,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         if self.is_inference() and not STATE.inference:
             raise runtime_error(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
-                "allowed."
+                "allowed.",
+                code="RG111",
             )
     if not value and self.requires_grad:
         meta_of(self).frozen = Cut.here("frozen", "requires_grad=False")

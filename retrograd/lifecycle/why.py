@@ -69,9 +69,10 @@ def coded_warning(message: str, *, code: str | None = None, **facts: Any) -> Ret
     return make_warning(message, code=code, **facts)
 
 
-def adopt(error: Exception, cause: object = None, label: str = "") -> Exception:
+def adopt(error: Exception, cause: object = None, label: str = "", code: str = "") -> Exception:
     """The coded twin of a plain exception, or the exception itself if its message has no code.
 
+    `code` is stated by what raises it; of a message from elsewhere the catalogue finds it.
     `cause` has the `code` and `lasti` of an earlier line that is to blame; `label` says for what.
 
     >>> adopt(RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")).code
@@ -79,13 +80,14 @@ def adopt(error: Exception, cause: object = None, label: str = "") -> Exception:
     """
     if isinstance(error, RetrogradError):
         return error
-    found = find(str(error))
-    if found is None:
+    found = None if code else find(str(error))
+    code = code if found is None else found[0].code
+    if not code:
         return error
     try:
-        twin = _with_operands(error, found[0].code, cause, label)
+        twin = _with_operands(error, code, cause, label)
     except Exception:
-        twin = make_error(str(error), type(error))
+        twin = make_error(str(error), type(error), code=code)
     return twin.with_traceback(error.__traceback__)
 
 
@@ -111,7 +113,8 @@ def _with_operands(error: Exception, code: str, cause: Any, label: str) -> Retro
         story.add(site_of(cause), label, primary=True)
         said = said or "noticed at the end of this call"
     story.add(call.site, said, primary=not story.spans)
-    return make_error(str(error), type(error), spans=story.finish(), notes=notes, **facts)
+    spans = story.finish()
+    return make_error(str(error), type(error), code=code, spans=spans, notes=notes, **facts)
 
 
 # --- RG102, RG110: saved values -------------------------------------------------------------------

@@ -57,7 +57,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             return _marked(data, requires_grad)
         if requires_grad and data._array.dtype not in dtypes.DIFFERENTIABLE:
             raise runtime_error(
-                "Only Tensors of floating point and complex dtype can require gradients"
+                "Only Tensors of floating point and complex dtype can require gradients",
+                code="RG111",
             )
         made = object.__new__(cls)
         made._array = data._array

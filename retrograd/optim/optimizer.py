@@ -205,7 +205,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)
         if not groups:
-            raise explained(ValueError("optimizer got an empty parameter list"))
+            raise explained(ValueError("optimizer got an empty parameter list"), code="RG117")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -253,7 +253,7 @@ class Optimizer:
             if not (
                 self.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad
             ):
-                raise explained(ValueError("can't optimize a non-leaf Tensor"))
+                raise explained(ValueError("can't optimize a non-leaf Tensor"), code="RG117")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(

@@ -62,7 +62,8 @@ def fill_(target: Array, values: Array) -> Array:
     ):
         raise runtime_error(
             "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
+            "single memory location. Please clone() the tensor before performing the operation.",
+            code="RG115",
         )
     view = target if target.flags.c_contiguous else target.transpose(fill_order(target))
     view[...] = backend_of(target).from_numpy(values.reshape(view.shape))

@@ -166,7 +166,9 @@ def _made(
             memory = -memory
     made = wrap(placed(memory, offset, size, stride))
     if requires_grad and made._array.dtype not in dtypes.DIFFERENTIABLE:
-        raise runtime_error("only Tensors of floating point dtype can require gradients")
+        raise runtime_error(
+            "only Tensors of floating point dtype can require gradients", code="RG111"
+        )
     made._requires_grad = bool(requires_grad)
     return made
 

@@ -53,7 +53,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
             "because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "https://github.com/pytorch/pytorch/pull/103001",
+            code="RG112",
         )
     done: Tensor | None = memo.get(id(self))
     if done is not None:

@@ -136,7 +136,8 @@ def modified_since(tensor: Tensor, version: int) -> Exception:
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{tensor.dtype.type_name}Tensor {list(tensor.shape)}] is at version "
         f"{tensor._version}; expected version {version} instead. Hint: the write is in the "
-        "checkpointed function, or in what ran since it was computed again."
+        "checkpointed function, or in what ran since it was computed again.",
+        code="RG102",
     )
 
 

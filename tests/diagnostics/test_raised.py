@@ -82,3 +82,34 @@ def bare_errors(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_known_messages_are_explained(path: Path) -> None:
     assert bare_errors(path) == [], "raise them as `explained(RuntimeError(...))`"
+
+
+def codes_of(call: ast.Call, names: Texts) -> set[str]:
+    """The codes that the catalogue finds for the message of `explained(RuntimeError(message))`."""
+    error = call.args[0]
+    text = error.args[0] if isinstance(error, ast.Call) and error.args else error
+    if isinstance(text, ast.Name) and text.id not in names:
+        return set()
+    found = [find(message) for message in itertools.islice(messages(text, names), 64)]
+    return {entry[0].code for entry in found if entry is not None}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_errors_of_autograd_state_their_code(path: Path) -> None:
+    """RG1xx and RG4xx are raised by code, and it is the one that the message has in PyTorch."""
+    tree = ast.parse(path.read_text("utf-8"))
+    names = texts(tree)
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        if ast.unparse(call.func).rpartition(".")[2] not in (
+            "explained",
+            "runtime_error",
+            "_coded",
+        ):
+            continue
+        found = codes_of(call, names)
+        given = [word.value for word in call.keywords if word.arg == "code"]
+        stated = {value.value for value in given if isinstance(value, ast.Constant)}
+        if any(code.startswith(("RG1", "RG4")) for code in found):
+            assert stated == found, f"line {call.lineno}: {found}"

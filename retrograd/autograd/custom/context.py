@@ -62,7 +62,8 @@ class FunctionCtx:
                     AssertionError(
                         "save_for_forward expects all arguments to be tensors; you should save "
                         "non-tensors as attributes on ctx."
-                    )
+                    ),
+                    code="RG406",
                 )
         self.saved_for_forward: tuple[Tensor | None, ...] | None = tensors
 
@@ -198,7 +199,8 @@ class BackwardCFunction(FunctionCtx):
         if backward is not Function.backward and vjp is not Function.vjp:
             raise runtime_error(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
-                "You should only implement one of them."
+                "You should only implement one of them.",
+                code="RG404",
             )
         return vjp if vjp is not Function.vjp else backward
 

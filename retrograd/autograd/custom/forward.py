@@ -69,13 +69,15 @@ class _LevelCall:
         if len(results) != len(self.outputs):
             raise runtime_error(
                 "Function's jvp returned an invalid number of forward gradients (expected "
-                f"{len(self.outputs)} but got {len(results)})"
+                f"{len(self.outputs)} but got {len(results)})",
+                code="RG409",
             )
         for number, result in enumerate(results):
             if result is not None and not isinstance(result, Tensor):
                 raise runtime_error(
                     f"expected Variable or None (got {type(result).__name__}) for grad output "
-                    f"{number}."
+                    f"{number}.",
+                    code="RG403",
                 )
         for number, result in enumerate(results):
             if not self._settle(number, result):
@@ -135,7 +137,8 @@ class _LevelCall:
                 raise runtime_error(
                     f"Function's jvp returned a gradient at position {number}, but  the "
                     "corresponding forward output is not a differentiable Tensor.You should "
-                    "return None at that position instead."
+                    "return None at that position instead.",
+                    code="RG409",
                 )
             return True
         if self.calls.is_dirty(given):
@@ -171,13 +174,15 @@ class _LevelCall:
             raise runtime_error(
                 "An inplace custom Function is not modifying the forward mode gradients "
                 "inplace. If the forward is modifying an input inplace, then the jvp function "
-                "must modify the corresponding gradient inplace."
+                "must modify the corresponding gradient inplace.",
+                code="RG409",
             )
         if tangent is not before:
             raise runtime_error(
                 "An inplace custom Function is not returning the forward mode gradients as-is. "
                 "If the forward is modifying an input inplace, then the jvp function must "
-                "modify the gradient inplace and return it as-is."
+                "modify the gradient inplace and return it as-is.",
+                code="RG409",
             )
 
     def _viewed_argument(self, output: Tensor) -> int | None:
@@ -204,7 +209,8 @@ def _check_view(tangent: Tensor, moved: Tensor) -> None:
     if base is None:
         raise runtime_error(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp "
-            "is not returning a view."
+            "is not returning a view.",
+            code="RG409",
         )
     if base is _root_of(moved):
         return
@@ -212,7 +218,8 @@ def _check_view(tangent: Tensor, moved: Tensor) -> None:
     if _base_of(moved) is not None:
         what = "view of the same base as the given grad input"
     raise runtime_error(
-        f"A custom Function is returning a view but the jvp is not returning a {what}."
+        f"A custom Function is returning a view but the jvp is not returning a {what}.",
+        code="RG409",
     )
 
 

@@ -76,7 +76,8 @@ class Outputs:
             raise runtime_error(
                 "Some elements marked as dirty during the forward method were not returned as "
                 "output. The inputs that are modified inplace must all be outputs of the "
-                "Function."
+                "Function.",
+                code="RG405",
             )
         return tuple(outputs)
 
@@ -158,7 +159,8 @@ class Outputs:
                 "An input that has been returned as-is as output is being saved for backward. "
                 "This is not supported if you override setup_context. You should return and "
                 "save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside "
-                "the forward function itself."
+                "the forward function itself.",
+                code="RG406",
             )
         made: Tensor = with_grad_mode(False, lambda: value.view_as(value))
         return made
@@ -192,7 +194,8 @@ class Outputs:
         writer = self.node.function.__name__
         if value._grad_fn is None and value.requires_grad:
             raise runtime_error(
-                "a leaf Variable that requires grad has been used in an in-place operation."
+                "a leaf Variable that requires grad has been used in an in-place operation.",
+                code="RG105",
             )
         place = self.place_of(value)
         if place is None:
@@ -201,7 +204,7 @@ class Outputs:
                 "have been mutated should be passed to ctx.mark_dirty()."
             )
             if value._view is not None:
-                raise runtime_error(message)
+                raise runtime_error(message, code="RG405")
             warnings.warn(message, UserWarning, stacklevel=7)
         if value._view is not None and len(self.returned) > 1:
             raise runtime_error(
@@ -212,7 +215,8 @@ class Outputs:
                 "Tensor (potentially splitting it into two Functions: one doing the inplace "
                 "that returns a single Tensor and a second one that does the other "
                 "operations). You can ask on the forum https://discuss.pytorch.org/ if you "
-                "need help to do this change."
+                "need help to do this change.",
+                code="RG405",
             )
         meta = value._meta
         if meta is not None:
@@ -244,7 +248,8 @@ class Outputs:
                     TypeError(
                         f"save_for_backward can only save variables, but argument {place} is of "
                         f"type {type(value).__name__}"
-                    )
+                    ),
+                    code="RG406",
                 )
         return found
 
@@ -317,7 +322,8 @@ def _tensors_marked(values: tuple[Any, ...] | None) -> tuple[Tensor, ...]:
         if not isinstance(value, Tensor):
             raise runtime_error(
                 "mark_non_differentiable only accepts variable arguments, but got "
-                f"{type(value).__name__}"
+                f"{type(value).__name__}",
+                code="RG406",
             )
     return values or ()
 
@@ -329,7 +335,8 @@ def _dirty_tensors(node: FunctionNode) -> tuple[Tensor, ...]:
         if not isinstance(value, Tensor):
             raise runtime_error(
                 f"mark_dirty can only accept variables, but argument {place} is of type "
-                f"{type(value).__name__}"
+                f"{type(value).__name__}",
+                code="RG406",
             )
         writer = f"{node.function.__name__}.apply"
         if value.is_inference() and not STATE.inference:

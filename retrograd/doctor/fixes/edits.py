@@ -109,8 +109,12 @@ def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
 
 
 def propose(diagnosis: Diagnosis) -> None:
-    """Fill in the diff of every fix that can be written, and keep its edit for the trial."""
-    for fix in diagnosis.fixes:
+    """Fill in the diff of every fix that can be written, and keep its edit for the trial.
+
+    A fix that would write what an earlier one writes says nothing new: it goes.
+    """
+    taken: list[FileEdit] = []
+    for fix in list(diagnosis.fixes):
         found: list[FileEdit] = []
         for other in (False, True):
             try:
@@ -120,8 +124,12 @@ def propose(diagnosis: Diagnosis) -> None:
             if edit not in found:
                 found.append(edit)
         if found:
+            if found[0] in taken:
+                diagnosis.fixes.remove(fix)
+                continue
             vars(fix)["_others"] = found[1:]
             choose(fix, found[0])
+            taken.append(found[0])
 
 
 def choose(fix: Fix, edit: FileEdit) -> None:

@@ -32,7 +32,19 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         found += _ask(name, watched)
     for diagnosis in found:
         diagnosis.level = "error" if diagnosis.error else "warning"
+        _decide_about_retaining(diagnosis)
     return found
+
+
+def _decide_about_retaining(diagnosis: Diagnosis) -> None:
+    """`retain_graph=True` is not offered and refused in one report: the first fix decides."""
+    offered = [fix for fix in diagnosis.fixes if fix.kind == "retain-graph"]
+    if not (offered and diagnosis.why_not_retain):
+        return
+    if diagnosis.fixes[0] is offered[0]:
+        diagnosis.why_not_retain = ""
+    else:
+        diagnosis.fixes = [fix for fix in diagnosis.fixes if fix not in offered]
 
 
 def _ask(name: str, watched: Watched) -> list[Diagnosis]:

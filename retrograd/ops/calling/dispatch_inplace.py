@@ -140,7 +140,8 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise errors.runtime_error(
                 f"{op.label}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad."
+                "differentiation, but one of the arguments requires grad.",
+                code="RG116",
             )
     refuse_dual_out(op.label, [*tensors, *outs])
     if op.promote:  # element by element: what is written must not be read again

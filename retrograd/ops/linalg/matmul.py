@@ -30,7 +30,8 @@ def finish(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if result._requires_grad or (out._requires_grad and STATE.grad_enabled):
         raise errors.runtime_error(
             f"{name}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad."
+            "differentiation, but one of the arguments requires grad.",
+            code="RG116",
         )
     refuse_dual_out(name, [result, out])
     write_out(name, out, result._array)

@@ -223,5 +223,6 @@ def refuse_out(function: str, *tensors: object) -> None:
     if STATE.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
         raise runtime_error(
             f"{function}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad."
+            "differentiation, but one of the arguments requires grad.",
+            code="RG116",
         )

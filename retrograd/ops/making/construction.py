@@ -38,7 +38,8 @@ def fresh(array: Array, requires_grad: bool = False) -> Tensor:
     if requires_grad:
         if array.dtype not in dtypes.DIFFERENTIABLE:
             raise runtime_error(
-                "Only Tensors of floating point and complex dtype can require gradients"
+                "Only Tensors of floating point and complex dtype can require gradients",
+                code="RG111",
             )
         flag_leaf(made, True)
     return made

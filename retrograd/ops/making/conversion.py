@@ -351,7 +351,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     """
     if self.requires_grad and STATE.grad_enabled and not force:
         raise runtime_error(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            code="RG112",
         )
     if type(self._array) is SPARSE_ARRAY:
         raise TypeError(

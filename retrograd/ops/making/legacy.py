@@ -103,7 +103,8 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
         raise argument_type("_make_subclass", "data", 2, "Tensor", data)
     if require_grad and not (data.is_floating_point() or data.is_complex()):
         raise runtime_error(
-            "Only Tensors of floating point and complex dtype can require gradients"
+            "Only Tensors of floating point and complex dtype can require gradients",
+            code="RG111",
         )
     made = as_class(data.detach(), cls)
     made.requires_grad_(require_grad)
