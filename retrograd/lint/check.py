@@ -55,7 +55,7 @@ def lint_text(
 ) -> Report:
     """Check a program.
 
-    >>> lint_text("import torch\\nloss.backward\\n", "train.py").findings[0].message
+    >>> lint_text("import torch\\nloss.backward\\n", "train.py").findings[0].title
     '`loss.backward` is not called'
     """
     report = Report(path)

@@ -20,6 +20,12 @@ train.py:26:9: RGL101 [*] `running_loss` keeps the graph of every `loss` added t
 1 finding in 1 file, 1 [*] can be fixed with --fix
 ```
 
+The graph at this moment, as [`graph.record`](graph/page.md) draws it:
+
+| total keeps the graph of every step |
+|---|
+| ![total keeps the graph of every step](drawings/memory-1.svg) |
+
 A rule reports only what it can know: a value from another file, an unknown function, a branch that
 may or may not be taken make it silent. Rules that are marked as hints are off unless selected.
 

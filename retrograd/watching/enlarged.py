@@ -65,9 +65,17 @@ class Caches:
         return None
 
     def _named(self, tensors: Iterable[Any], frames: list[FrameType]) -> dict[str, Any]:
-        wanted = [t for t in tensors if t.dim() and not (t.is_leaf and t.requires_grad)]
+        wanted = [t for t in tensors if _has_sizes(t) and not (t.is_leaf and t.requires_grad)]
         held = paths_to(wanted, frames, self._reader.tensor)
         return {held[id(t)].path: t for t in wanted if id(t) in held and not held[id(t)].window}
+
+
+def _has_sizes(tensor: Any) -> bool:
+    """Whether it has dimensions; a parameter that waits for its first input refuses to say."""
+    try:
+        return bool(tensor.dim())
+    except (RuntimeError, ValueError):
+        return False
 
 
 def saved_bytes(reader: Reader, nodes: Iterable[Node]) -> int:

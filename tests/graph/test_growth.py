@@ -270,6 +270,14 @@ def test_saved_bytes_of_what_is_held(torch: Any) -> None:
     assert seen.growing.bytes == 15 * 8 * 16 * 4
 
 
+def test_a_parameter_without_a_size_yet_is_passed_over(torch: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's lazy modules say that they are new
+        waiting = torch.nn.LazyLinear(3)
+        seen = run(torch, cache, 20)
+    assert seen.growing is not None and waiting.weight is not None
+
+
 def test_a_cache_is_told_with_its_bytes(torch: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

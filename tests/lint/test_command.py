@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrograd.cli import main
+from retrograd.diagnostics.pages import whole_page
 from retrograd.lint import RULES, fixing
 
 BAD = "import torch\nloss.backward\n"
@@ -271,7 +272,7 @@ def test_without_libcst(folder: Path, capsys: Captured, monkeypatch: pytest.Monk
 def test_explain(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["explain", "rgl101"]) == 0
-    assert capsys.readouterr().out == RULES["RGL101"].page
+    assert capsys.readouterr().out == whole_page("RGL101")
     assert main(["explain", "backward-twice"]) == 0
     assert capsys.readouterr().out.startswith("# RGL201: backward-twice\n")
     assert main(["explain", "RGL501", "--json"]) == 0
