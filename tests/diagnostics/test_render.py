@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
+from retrograd.diagnostics.errors import make_error
 from retrograd.diagnostics.render import display_path, render
 from retrograd.diagnostics.report import Edit, Place, Report, Span, advice
 
@@ -163,6 +166,41 @@ def test_colour_is_asked_for_and_obeys_no_color(monkeypatch: pytest.MonkeyPatch)
     assert "\x1b[1;31merror[RG201]\x1b[0m" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
     assert render(report, color=True) == render(report)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_exceptions_have_colour_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def note(stream: io.StringIO) -> str:
+        monkeypatch.setattr("sys.stderr", stream)
+        error = make_error("index 5 is out of bounds for dimension 0 with size 3", IndexError)
+        return "".join(error.__notes__)
+
+    for name in ("NO_COLOR", "FORCE_COLOR", "RETROGRAD_REPORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert "\x1b[1;31merror[RG204]\x1b[0m" in note(Terminal())
+    assert "\x1b" not in note(io.StringIO())
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" in note(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in note(Terminal())
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_long_changes_are_cut_around_what_is_new(width: int) -> None:
+    source = "    total = " + " + ".join(f"weights[{n}] * losses[{n}]" for n in range(9))
+    at = source.index("losses[5]") + len("losses[5]")
+    edit = Edit.replacing("a.py", 7, source, {(at, at): ".item()"})
+    lines = body(Report("RG201", "t", fixes=[advice("add", edit)]), width)
+    removed, added, marks = lines[4:7]
+    assert max(map(len, lines)) <= width
+    assert removed.startswith("-  | ...") and added.endswith("...")
+    start = marks.index("+")
+    assert added[start : start + 7] == ".item()" and marks[start:] == "+" * 7
 
 
 def test_paths_below_the_current_folder_are_relative(

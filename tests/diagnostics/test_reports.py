@@ -69,5 +69,5 @@ def test_report(path: Path, run_program: Any, monkeypatch: pytest.MonkeyPatch) -
     assert text == expected.read_text()
     assert not any(line != line.rstrip() for line in text.splitlines())
     narrow = render(failure.report, width=60)
-    assert max(map(len, narrow.splitlines())) <= 60 or error.report.fixes
+    assert max(map(len, narrow.splitlines())) <= 60
     assert error.__notes__ == ["\n" + render(error.report, width=100)]

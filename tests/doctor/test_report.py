@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from retrograd.diagnostics.report import Fix, Place, Span
+from retrograd.doctor import rules
+from retrograd.doctor.fixes.edits import propose
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.report import html, json_form, terminal
 from retrograd.doctor.result import Result, result_from
@@ -210,3 +212,30 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_text() == "before" and [p.name for p in tmp_path.iterdir()] == ["report.json"]
     write_atomically(path, "after")
     assert path.read_text() == "after"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "left", "refused"),
+    [
+        (["detach", "retain-graph"], ["detach"], True),
+        (["retain-graph", "detach"], ["retain-graph", "detach"], False),
+        (["detach"], ["detach"], True),
+    ],
+)
+def test_retaining_is_offered_or_refused(kinds: list[str], left: list[str], refused: bool) -> None:
+    fixes = [Fix(kind, Place(FILE, 1)) for kind in kinds]
+    diagnosis = Diagnosis(cause="shared-subgraph", fixes=fixes, why_not_retain="it would not help")
+    rules._decide_about_retaining(diagnosis)
+    assert [fix.kind for fix in diagnosis.fixes] == left
+    assert bool(diagnosis.why_not_retain) == refused
+
+
+def test_one_diff_is_offered_once(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("first.backward()\nsecond.backward()\n")
+    places = [Place(str(program), line) for line in (1, 1, 2)]
+    diagnosis = Diagnosis(
+        cause="shared-subgraph", fixes=[Fix("retain-graph", place) for place in places]
+    )
+    propose(diagnosis)
+    assert [fix.place.line for fix in diagnosis.fixes] == [1, 2]
