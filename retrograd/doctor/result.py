@@ -29,6 +29,7 @@ class Result:
     started: bool = True  # False: there was no such program
     texts: dict[str, str] = field(default_factory=dict)  # "file:line" -> the line's text
     interim: float = 0.0  # written while the program ran, after so many seconds
+    rank: str = ""  # of the process in its group
     calls: int = 0  # of backward and grad
     gradients: list[list[bool]] = field(default_factory=list)  # per optimizer: who ever had one
 

@@ -14,6 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retrograd.doctor.children import add_children
 from retrograd.doctor.result import INTERRUPTED, PROCESS, Result, result_from
 from retrograd.graph.schema import Recording
 from retrograd.watching.files import as_json, write_atomically
@@ -83,6 +84,7 @@ def watch(order: Order) -> tuple[Result, Recording | str]:
         command = command_of(PROCESS, config)
         status, stopped = wait(command, order.max_seconds, Path(folder, "begun"))
         result = _read(answer, order, status)
+        add_children(result, Path(folder))
         graph = _read_graph(recorded)
     if stopped and (result.status == INTERRUPTED or result.interim):
         result.status, result.error = 0, ""

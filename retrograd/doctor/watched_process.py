@@ -61,8 +61,18 @@ class Watch(ProgramRun):
 
     def begin(self, engine: Engine) -> None:
         """The program has the library now: watch, and count its time from here."""
-        self.started = time.perf_counter()
         self.begun.touch()
+        self.start_watching(engine)
+        assert self.watched is not None
+        self.watched.recorder.pulse = Pulse(self._write_interim)
+        if isinstance(engine, TorchEngine):
+            from retrograd.doctor.children import watch_children
+
+            watch_children(self.answer.parent)
+
+    def start_watching(self, engine: Engine) -> None:
+        """Watch from now on, the functions that run already too."""
+        self.started = time.perf_counter()
         self.result.engine = "torch" if isinstance(engine, TorchEngine) else "retrograd"
         self.watched = session.make(engine, self.own)
         self.watched.effects = self.effects
@@ -71,8 +81,7 @@ class Watch(ProgramRun):
             title = self.program.module or os.path.basename(self.script)
             self.watched.record = ProgramRecord(title)
             self.watched.record.namespace = self.namespace
-        session.begin(self.watched, sys._getframe(1))
-        self.watched.recorder.pulse = Pulse(self._write_interim)
+        session.begin(self.watched, sys._getframe(2))
 
     def _write_interim(self) -> None:
         """What is known now, in case that the program ends in a way that lets nothing be told."""
@@ -80,6 +89,7 @@ class Watch(ProgramRun):
             return
         watched = replace(self.watched, second_pass=None, unseen=[])
         result = replace(self.result, script=self.script, unseen=[], texts={})
+        result.rank = os.environ.get("RANK", "")
         result.seconds = time.perf_counter() - self.started
         result.interim = result.seconds
         result.effects = list(self.effects.seen)

@@ -109,11 +109,18 @@ class ProgramRun:
         elif "torch" in sys.modules:  # a .pth file or sitecustomize has imported it
             self.begin(TorchEngine())
         else:
-            sys.meta_path.insert(0, _AfterImport("torch", lambda: self.begin(TorchEngine())))
+            sys.meta_path.insert(0, AfterImport("torch", lambda: self.begin(TorchEngine())))
 
 
 def run_to_the_end(run: ProgramRun) -> int:
     """Run the program of this process, and tell when everything in it has ended, however."""
+    tell_at_the_end(run)
+    obey_the_clock()
+    return run.run()
+
+
+def tell_at_the_end(run: ProgramRun) -> None:
+    """Tell when everything in this process has ended, however."""
     told = False
     put_back = _as_python_was()
 
@@ -137,8 +144,6 @@ def run_to_the_end(run: ProgramRun) -> int:
         leave(status)
 
     os._exit = leave_at_once  # type: ignore[assignment]
-    obey_the_clock()
-    return run.run()
 
 
 def _as_python_was() -> Callable[[], None]:
@@ -163,7 +168,7 @@ def imports_retrograd(file: str) -> bool:
     return "retrograd" in heads and "torch" not in heads
 
 
-class _AfterImport(MetaPathFinder):
+class AfterImport(MetaPathFinder):
     """Calls a function once a module has been imported, by whomever."""
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
@@ -193,7 +198,7 @@ class _AfterImport(MetaPathFinder):
 class _Around(Loader):
     """Loads a module with its own loader, then tells."""
 
-    def __init__(self, loader: Any, finder: _AfterImport) -> None:
+    def __init__(self, loader: Any, finder: AfterImport) -> None:
         self._loader = loader
         self._finder = finder
 
