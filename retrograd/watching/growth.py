@@ -75,6 +75,8 @@ class Growth:
     ) -> None:
         """Nodes with numbers below `previous` are of earlier iterations."""
         kind = self._tensor
+        for frame in frames:
+            frame.f_locals  # noqa: B018  the snapshot of the last look holds what was rebound since
         live = [
             thing
             for thing in self._heap.objects()
@@ -132,10 +134,12 @@ def _reaching(numbers: dict[Node, int], previous: int) -> set[Node]:
     return found
 
 
-def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
+def last_rising(
+    positions: list[int], counts: list[int], from_nothing: bool = False
+) -> tuple[int, float] | None:
     """The last sample of a rise at one pace, and the pace; None for a plateau or a few samples.
 
-    At the first call nothing old can be held: that counts as the beginning of a sawtooth.
+    from_nothing  the first call counts as the beginning of a sawtooth: nothing old is held there
 
     >>> last_rising([2, 3, 4, 5, 6], [10, 20, 30, 40, 50])
     (4, 10.0)
@@ -143,10 +147,12 @@ def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | 
     True
     >>> last_rising([2, 3, 4, 6, 7, 8], [10, 20, 30, 10, 20, 30])  # anew in each epoch
     (2, 10.0)
-    >>> last_rising([2, 3, 4, 5, 6], [10, 20, 0, 10, 20])  # epochs of three batches
+    >>> last_rising([2, 3, 4, 5, 6], [10, 20, 0, 10, 20], True)  # epochs of three batches
     (1, 10.0)
+    >>> last_rising([2, 3, 4, 5, 6, 8, 12, 16], [10, 20, 30, 40, 10, 30, 50, 30])[0]  # and later
+    3
     """
-    if positions[:1] == [2]:
+    if from_nothing and positions[:1] == [2]:
         found = _last_rising([1, *positions], [0, *counts])
         return None if found is None else (found[0] - 1, found[1])
     return _last_rising(positions, counts)
@@ -155,13 +161,17 @@ def last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | 
 def _last_rising(positions: list[int], counts: list[int]) -> tuple[int, float] | None:
     runs: list[list[int]] = []
     run = [0] if counts else []
+    fell = False  # to less than a half: later, rarer samples may meet any height of a sawtooth
     for index in range(1, len(counts)):
         change = counts[index] - counts[index - 1]
         if change > 0:
             run.append(index)
             continue
-        if len(run) >= SAWTOOTH and counts[index] * 2 > counts[index - 1]:
-            return None  # it stays where it is: a window, a cache
+        if len(run) >= SAWTOOTH:
+            if counts[index] * 2 <= counts[index - 1]:
+                fell = True
+            elif not fell or counts[index] * 10 > counts[index - 1] * 9:
+                return None  # it stays where it is: a window, a cache
         runs.append(run)
         run = [index]
     runs.append(run)

@@ -39,7 +39,9 @@ def gather(watched: Watched) -> list[Growing]:
     found: dict[tuple[str, int], Growing] = {}
     for samples in by_site.values():
         counts = [_idle(sample, calls) for sample in samples]
-        last = last_rising([sample.count for sample in samples], counts)
+        # what `autograd.grad` gives in a loop may wait there for the backward behind it
+        sends = all(sample.call.kind == "backward" for sample in samples)
+        last = last_rising([sample.count for sample in samples], counts, sends)
         if last is None:
             continue
         position, pace = last
