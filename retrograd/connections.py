@@ -4,6 +4,7 @@ CONNECTIONS = {
     "autograd.function.apply_to_batch": "func.custom_function:apply_to_batch",
     "autograd.function.as_batches": "func.custom_function:as_batches",
     "autograd.profiling.public.optimizer_kinds": "optim.optimizer:kinds",
+    "diagnostics.report.in_html": "doctor.report.html:error_fragment",
     "engine.growth.grown": "graph.growing:grown",
     "engine.packing.tangents_of": "transforms.forward:Tangents.of",
     "engine.recipes.forward_again": "autograd.function:forward_again",

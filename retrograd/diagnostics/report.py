@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from retrograd.above import above
+
 FIX_KINDS = frozenset(
     """
     recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
@@ -131,6 +133,12 @@ def advice(text: str, edit: Edit | None = None, kind: str = "") -> Fix:
     return Fix(kind, place, text, edit=edit)
 
 
+@above
+def in_html(report: Report) -> str:
+    """A report as a piece of a web page."""
+    raise NotImplementedError
+
+
 @dataclass
 class Report:
     """A whole diagnosis, from the title to the pointer to the page."""
@@ -162,11 +170,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from html import escape
-
-        from retrograd.diagnostics.render import render
-
-        return f"<pre>{escape(render(self))}</pre>"
+        return in_html(self)
 
     @property
     def primary(self) -> Span | None:

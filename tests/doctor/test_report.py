@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import retrograd
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor import rules
 from retrograd.doctor.fixes.edits import propose
@@ -239,3 +240,17 @@ def test_one_diff_is_offered_once(tmp_path: Path) -> None:
     )
     propose(diagnosis)
     assert [fix.place.line for fix in diagnosis.fixes] == [1, 2]
+
+
+def test_an_error_of_the_library_in_a_notebook() -> None:
+    """The same design: places with their source, the fix, the page to read on; no verdict."""
+    weight = retrograd.ones(3, requires_grad=True)
+    hidden = retrograd.tanh(weight)
+    hidden.sum().backward()
+    with pytest.raises(RuntimeError) as caught:
+        (hidden * 2).sum().backward()
+    page = getattr(caught.value, "report")._repr_html_()  # noqa: B009 (mypy: RuntimeError)
+    assert 'class="retrograd-report"' in page and "RG101" in page
+    assert '<li class="created"' in page and '<li class="freed"' in page
+    assert "hidden = retrograd.tanh(weight)" in page and "explain RG101" in page
+    assert "tried" not in page.rsplit("</style>", 1)[1]

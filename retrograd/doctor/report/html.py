@@ -9,7 +9,15 @@ from __future__ import annotations
 import html
 import os
 
-from retrograd.doctor.report.findings import Change, Finding, Line, Shown, finding
+from retrograd.diagnostics.report import Report
+from retrograd.doctor.report.findings import (
+    Change,
+    Finding,
+    Line,
+    Shown,
+    finding,
+    finding_of_error,
+)
 from retrograd.doctor.report.linking import Link, Links
 from retrograd.doctor.report.terminal import conclusion
 from retrograd.doctor.result import Result
@@ -34,8 +42,17 @@ def page(result: Result, graph: Recording | str = NOT_RECORDED) -> str:
 
 def fragment(result: Result) -> str:
     """The report as a piece of a page, as a notebook shows it."""
+    return _piece(_body(result, None))
+
+
+def error_fragment(report: Report) -> str:
+    """The report of an error of the library, as a notebook shows it."""
+    more = f'<p class="soft"><code>{_text(report.more)}</code></p>'
+    return _piece(_finding(1, finding_of_error(report)) + more)
+
+
+def _piece(body: str) -> str:
     style = graph_page.notebook_style()
-    body = _body(result, None)
     return f'{style}<div class="retrograd-report"><article class="report">{body}</article></div>'
 
 
@@ -164,8 +181,8 @@ def _fix(order: int, fix: Change) -> str:
     reason = f' <span class="reason">{_prose(fix.reason)}</span>' if fix.reason else ""
     parts = [
         f'<p class="event"><b class="pin">{order}</b><span><b>{_text(fix.kind)}</b>{reason}</span>'
-        f'<span class="verdict {fix.verdict}">{VERDICTS[fix.verdict]}</span></p>',
-        f'<div class="file">{_text(fix.where)}</div>',
+        f"{_verdict(fix)}</p>",
+        f'<div class="file">{_text(fix.where)}</div>' if fix.where else "",
         _diff(fix.diff) if fix.diff else _source(fix.lines, "other"),
     ]
     if fix.trial:
@@ -173,6 +190,12 @@ def _fix(order: int, fix: Change) -> str:
     if fix.cost:
         parts.append(f"<p>Cost: {_prose(fix.cost)}</p>")
     return f"<li>{''.join(parts)}</li>"
+
+
+def _verdict(fix: Change) -> str:
+    if not fix.verdict:
+        return ""
+    return f'<span class="verdict {fix.verdict}">{VERDICTS[fix.verdict]}</span>'
 
 
 def _diff(lines: list[str]) -> str:
