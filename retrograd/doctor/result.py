@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
+from retrograd.watching.received import Course, Run
 
 PROCESS = "retrograd.doctor.watched_process"  # what runs where a result is made
 NEIGHBOURS = 1  # lines around a place that a report may show
@@ -32,6 +33,9 @@ class Result:
     rank: str = ""  # of the process in its group
     calls: int = 0  # of backward and grad
     gradients: list[list[bool]] = field(default_factory=list)  # per optimizer: who ever had one
+    courses: list[Course] = field(default_factory=list)  # per optimizer: who had one at each step
+    losses: list[float] = field(default_factory=list)  # of the first backward calls
+    doubled: int = 0  # backward calls inside another one that go through its graph again
 
     @property
     def verdict(self) -> str:
@@ -65,7 +69,13 @@ class Result:
 
 def result_from(data: Mapping[str, Any]) -> Result:
     """The result that `to_data` gave."""
-    return Result(**{**data, "diagnoses": [_diagnosis(found) for found in data["diagnoses"]]})
+    diagnoses = [_diagnosis(found) for found in data["diagnoses"]]
+    courses = [_course(found) for found in data["courses"]]
+    return Result(**{**data, "diagnoses": diagnoses, "courses": courses})
+
+
+def _course(data: Mapping[str, Any]) -> Course:
+    return Course(**{**data, "runs": [Run(**run) for run in data["runs"]]})
 
 
 def _place(data: Mapping[str, Any] | None) -> Place | None:

@@ -149,6 +149,7 @@ class Watch(ProgramRun):
             watched.seconds = result.seconds
             result.calls = len(watched.recorder.calls)
             result.gradients = watched.recorder.gradients.who_received()
+            result.courses, result.losses, result.doubled = watched.recorder.training()
             if self.program.script is not None and self.again is not False:
                 script = Path(os.path.abspath(self.program.script))
                 runner = Runner(watched, script, list(self.program.arguments))

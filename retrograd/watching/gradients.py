@@ -64,6 +64,10 @@ class Gradients:
         """For each optimizer, which of its parameters ever had a gradient."""
         return [[id(p) in self.received for p in parameters_of(o)] for o in self.optimizers]
 
+    def sites_of(self, held: list[TensorLike]) -> int:
+        """How many backward lines have added to these gradients since they were empty."""
+        return len({call.site for p in held for call in self._givers.get(id(p), ())})
+
     def before_backward(self, call: Call) -> None:
         """A gradient that is still the one a step has used will be added to."""
         self._backwards += 1

@@ -26,8 +26,10 @@ from retrograd.watching.heap import Heap
 from retrograd.watching.lines import LEAF, LineLog, Tracer
 from retrograd.watching.ownership import Ownership
 from retrograd.watching.places import OWN_FOLDERS
+from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
+from retrograd.watching.variables import named_tensors
 
 REMEMBERED_RESULTS = 64
 DECORATED = {"decorate_context": "func", "decorated": "function"}
@@ -37,6 +39,13 @@ DIRECT = frozenset("backward grad handle_torch_function __torch_function__".spli
 """What the public calls are named; other functions of the library choose arguments themselves."""
 
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
+
+
+class _Globals:
+    """The variables of a frame's module."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.f_locals = frame.f_globals
 
 
 class Recorder:
@@ -49,6 +58,7 @@ class Recorder:
         self.calls: list[Call] = []
         self.failure: Failure | None = None
         self.gradients = Gradients(self.torch)
+        self.received = Received(self.torch)
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.ownership = Ownership(self.torch, self.heap)
@@ -66,7 +76,7 @@ class Recorder:
         self.enabled = True
         self.pulse: Callable[[], None] | None = None  # called after each backward call
         self._library = os.path.join(os.path.dirname(self.torch.__file__), "")
-        self._depth = 0
+        self._open: list[Call] = []  # those that run now, the innermost last
         self._undo: list[Callable[[], None]] = []
 
     # ------------------------------------------------------------------------- patches
@@ -159,11 +169,13 @@ class Recorder:
         if not any(known is optimizer for known in self.gradients.optimizers):
             self._take_in(optimizer)
         self.gradients.before_step(optimizer, self.log.here())
+        self.received.before_step(optimizer, self.gradients)
         self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
     def _after_step(self, optimizer: OptimizerLike) -> None:
         log = self.log
         self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
+        self.received.after_step(optimizer)
 
     def _before_zero(self, owner: Any) -> None:
         self.gradients.before_zero(owner, self.log.here(), len(self.calls))
@@ -250,6 +262,23 @@ class Recorder:
             frame = frame.f_back
         return None
 
+    def name_parameters(self) -> None:
+        """Let what is told about the training name parameters as the program reaches them."""
+
+        def names() -> dict[int, str]:
+            frames = list(self.log.live)
+            scopes: list[Any] = [*frames, *(_Globals(frame) for frame in frames[:1])]
+            found = named_tensors(scopes, self.torch.Tensor)
+            return {key: path for key, (_, path) in found.items()}
+
+        self.received.names = names
+
+    def training(self) -> tuple[list[Course], list[float], int]:
+        """What two runs of a program are compared by: see `Received`."""
+        failed = None if self.failure is None else self.failure.call
+        courses = self.received.finish(self.gradients.optimizers, failed)
+        return courses, self.received.losses, self.received.doubled
+
     # -------------------------------------------------------------------- backward calls
 
     @property
@@ -276,7 +305,7 @@ class Recorder:
         if noted is None:
             return run()
         nodes, call = noted
-        self._depth += 1
+        self._open.append(call)
         try:
             results = run()
         except BaseException as error:
@@ -286,10 +315,10 @@ class Recorder:
                 self.failure = Failure(call, error, roots, tensors, nodes, list(inputs))
             raise
         finally:
-            self._depth -= 1
+            self._open.remove(call)
             call.end = call.log.counter()
         self._safely(self._after_backward, call, results)
-        if self.pulse is not None and not self._depth:
+        if self.pulse is not None and not self._open:
             self._safely(self.pulse)
         return results
 
@@ -326,7 +355,8 @@ class Recorder:
             self.gradients.before_manual_backward(call, self.leaves.values())
         if accumulates and self.grad_results:
             self.sums[call.index] = added_terms(roots)
-        if not self._depth:
+        self.received.before_backward(call, tensors, self._open[-1] if self._open else None)
+        if not self._open:
             self.growth.before_call(call, nodes, list(call.log.live)[::-1])
         return nodes, call
 
@@ -372,7 +402,7 @@ class Recorder:
             nodes=len(numbers),
             root_ids=[(id(tensor), tensor.grad_fn is None) for tensor in tensors],
             versions={},
-            nested=self._depth > 0,
+            nested=bool(self._open),
             direct=not retain or self._is_called_directly(),
         )
         self._note_uses(numbers)

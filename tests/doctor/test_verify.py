@@ -238,7 +238,7 @@ def test_keeping_the_graph_proves_little_while_a_better_fix_was_not_tried(
     assert [fix.verified for fix in diagnosis.fixes] == [None, True]
 
 
-def test_nothing_proven_keeps_the_order_and_says_so(
+def test_nothing_proven_is_said_and_what_failed_is_not_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diagnosis = proposed(tmp_path, "reduce-loss", "retain-graph")
@@ -248,9 +248,9 @@ def test_nothing_proven_keeps_the_order_and_says_so(
         retain_graph="it took too long",
     )
     verify_all([diagnosis], Request("train.py", first=Result(**FAILED)))
-    assert [fix.kind for fix in diagnosis.fixes] == ["reduce-loss", "retain-graph"]
-    assert [fix.verified for fix in diagnosis.fixes] == [False, None]
-    assert diagnosis.fixes[1].verification == "not tried to the end: it took too long"
+    assert [fix.kind for fix in diagnosis.fixes] == ["retain-graph", "reduce-loss"]
+    assert [fix.verified for fix in diagnosis.fixes] == [None, False]
+    assert diagnosis.fixes[0].verification == "not tried to the end: it took too long"
     assert any("proven" in note for note in diagnosis.notes)
 
 

@@ -48,6 +48,8 @@ class Trial(Watch):
         assert self.watched is not None
         self.watched.recorder.pulse = None  # the answer of a trial has another form
         torch = engine.torch
+        assert self.watched is not None
+        self.watched.recorder.name_parameters()
         until = 0.0
 
         def watcher(

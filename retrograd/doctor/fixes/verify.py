@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from retrograd.diagnostics.report import Fix
+from retrograd.doctor.fixes.compare import gained, harm, idle, named
 from retrograd.doctor.fixes.edits import FileEdit, choose, edit_of, other_edits
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import PROCESS, Result, result_from
@@ -89,7 +90,8 @@ class Request:
 def verify_all(diagnoses: list[Diagnosis], request: Request) -> None:
     """Try the proposals that have an edit, best first, until one of each diagnosis is proven.
 
-    Afterwards a proven fix stands first. Of one that failed the words stay, not the diff.
+    Afterwards a proven fix stands first. Of one that failed the words stay, not the diff. One that
+    leaves parameters without any movement is proven, but others are tried beside it.
     """
     waiting = _in_turn(diagnoses)
     against = request.reason_against()
@@ -102,7 +104,7 @@ def verify_all(diagnoses: list[Diagnosis], request: Request) -> None:
     tries = 0
     with ThreadPoolExecutor(workers) as pool:
         while waiting and tries < MOST_TRIES and time.monotonic() < deadline:
-            waiting = [pair for pair in waiting if not _is_proven(pair[0])]
+            waiting = [pair for pair in waiting if not _is_settled(pair[0])]
             now = waiting[: min(workers, MOST_TRIES - tries)]
             waiting = waiting[len(now) :]
             tries += len(now)
@@ -133,24 +135,46 @@ def _is_proven(diagnosis: Diagnosis) -> bool:
     return any(fix.verified for fix in diagnosis.fixes)
 
 
-def _rank(diagnosis: Diagnosis) -> None:
-    """A proven fix first. Nothing proven: the rules' order, and no diff that is known to fail.
+def _is_settled(diagnosis: Diagnosis) -> bool:
+    return any(fix.verified and not _idle_of(fix) for fix in diagnosis.fixes)
 
-    What runs without an error but is not what the rules would do stays behind what they name
-    before it, unless that was tried in vain.
+
+def _idle_of(fix: Fix) -> int:
+    """How many parameters that the program reaches did not move in the trial of a fix."""
+    return int(vars(fix).get("_idle", 0))
+
+
+def _rank(diagnosis: Diagnosis) -> None:
+    """A proven fix first, one that failed without its diff and after those that have one.
+
+    Else it is the rules' order. What runs without an error but is not what the rules would do
+    stays behind what they name before it, unless that was tried in vain.
     """
     proven: list[Fix] = []
     rest: list[Fix] = []
     for fix in diagnosis.fixes:
         waits = fix.kind in EVASIVE and any(other.verified is None for other in rest)
         (proven if fix.verified and not waits else rest).append(fix)
-    diagnosis.fixes = proven + rest
-    for fix in diagnosis.fixes:
+    proven.sort(key=_idle_of)
+    for fix in rest:
         if fix.verified is False:
             fix.diff = ""
+    there_is_another = any(fix.diff for fix in rest)
+    rest.sort(key=lambda fix: there_is_another and fix.verified is False)
+    diagnosis.fixes = proven + rest
+    _leave_out_harm(diagnosis)
     tried = [fix for fix in diagnosis.fixes if fix.verified is False]
     if tried and not _is_proven(diagnosis):
         diagnosis.notes.append("no proposal could be proven by running the program again")
+
+
+def _leave_out_harm(diagnosis: Diagnosis) -> None:
+    """A change that breaks the training is no answer: where there is no other, only a note."""
+    if all("_harmful" in vars(fix) for fix in diagnosis.fixes):
+        for fix in diagnosis.fixes:
+            where = f"{os.path.basename(fix.place.file)}:{fix.place.line}"
+            diagnosis.notes.append(f"not {fix.kind} in {where}: {fix.verification}")
+        diagnosis.fixes = []
 
 
 # ------------------------------------------------------------------------------- one trial
@@ -174,10 +198,13 @@ def _try(
             fix.verification = fix.verification or problem[1:]
             return
         if not problem:
-            fix.verified, fix.verification = True, praise(found)
+            fix.verified, fix.verification = True, praise(found, request.first)
+            vars(fix)["_idle"] = len(idle(request.first, found.result))
             choose(fix, form)
             return
         fix.verified, fix.verification = False, fix.verification or problem
+        if problem == harm(request.first, found.result):
+            vars(fix)["_harmful"] = True
 
 
 @dataclass
@@ -272,9 +299,12 @@ def _received(result: Result) -> int:
 
 
 def _lost(first: Result, result: Result, fix: Fix) -> str:
-    """Which parameters had gradients in the first run and have none now."""
+    """What the change breaks; which parameters had gradients in the first run and have none now."""
     if fix.kind in RENUMBERING:
         return "" if _received(result) >= _received(first) else "parameters lose their gradient"
+    broken = harm(first, result)
+    if broken:
+        return broken
     lost = 0
     for number, row in enumerate(first.gradients):
         now = result.gradients[number] if number < len(result.gradients) else []
@@ -286,7 +316,7 @@ def _lost(first: Result, result: Result, fix: Fix) -> str:
     return f"{lost} parameter{'s' * (lost > 1)} would no longer get a gradient"
 
 
-def praise(found: Outcome) -> str:
+def praise(found: Outcome, first: Result) -> str:
     """What a good trial has shown, in words."""
     result = found.result
     trained = _received(result)
@@ -295,4 +325,15 @@ def praise(found: Outcome) -> str:
     words += " without an error or a report"
     if any(found.cause == "needless-retain" for found in result.diagnoses):
         words += ", but retain_graph is no longer needed then"
-    return words + (f"; {trained} of {total} parameters get gradients" if total else "")
+    if total:
+        words += f"; {trained} of {total} parameters get gradients"
+    return words + _also(first, result)
+
+
+def _also(first: Result, result: Result) -> str:
+    """What else the trial has changed in the training."""
+    still, new = idle(first, result), gained(first, result)
+    words = f"; {named(new)} only now" if new and not first.error else ""
+    if still:
+        words += f"; {named(still)} {'does' if len(still) == 1 else 'do'} not move"
+    return words
