@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from .flow import Scope, Step, dotted, walk_here
 from .program import Program, keyword
+from .torch_names import is_optimizer
 
 _ENGINES = re.compile(
     r"(^|\.|_)(accelerator|fabric|engine|model_engine|booster|manager|strategy|trainer)$"
@@ -161,6 +162,23 @@ def _find_optimizer_calls(program: Program, scope: Scope) -> Iterator[OptimizerC
                 given = dotted(call.args[0])
                 if given is not None:
                     yield OptimizerCall(step, call, given, "step")
+
+
+def given_tensors(made: ast.Call) -> list[str]:
+    """The names in `Adam([a, b])`."""
+    given = made.args[0] if made.args else None
+    parts = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def is_optimized(program: Program, scope: Scope, name: str) -> bool:
+    """Whether an optimizer of this scope is given a tensor of this name."""
+    return any(
+        name in given_tensors(call)
+        for step in scope.steps
+        for call in step.calls
+        if is_optimizer(program.qualified(call.func, scope))
+    )
 
 
 def clears_gradients(node: ast.AST) -> bool:

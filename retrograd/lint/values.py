@@ -294,25 +294,31 @@ class Values:
     def saves(self, node: ast.expr, step: Step) -> bool:
         """Whether the value's graph surely keeps something that a backward pass frees."""
         for seen in self.trail(node, step):
-            if not seen.certain:
-                continue
-            part = seen.node
-            if isinstance(part, ast.Call):
-                callee = self.program.callee(part, self.scope)
-                last = callee.path.rpartition(".")[2]
-                if callee.kind == "loss" or (callee.kind == "module" and callee.trains):
-                    return True
-                if callee.path.startswith("torch.nn.functional.") or last in SAVING_METHODS:
-                    return self.graph(part, seen.step) is not False
-                if isinstance(part.func, ast.Attribute) and part.func.attr in SAVING_METHODS:
-                    return self.graph(part, seen.step) is not False
-            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult | ast.Pow):
-                return self.graph(part, seen.step) is not False
-            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Div):
-                # the other factor is kept, a plain number too
-                if self.graph(part, seen.step):
-                    return True
+            keeps = self.keeps(seen)
+            if keeps is not None:
+                return keeps
         return False
+
+    def keeps(self, seen: Seen) -> bool | None:
+        """Whether an operation keeps something for its backward; None: not known of it."""
+        part = seen.node
+        if not seen.certain:
+            return None
+        if isinstance(part, ast.Call):
+            callee = self.program.callee(part, self.scope)
+            last = callee.path.rpartition(".")[2]
+            if callee.kind == "loss" or (callee.kind == "module" and callee.trains):
+                return True
+            if callee.path.startswith("torch.nn.functional.") or last in SAVING_METHODS:
+                return self.graph(part, seen.step) is not False
+            if isinstance(part.func, ast.Attribute) and part.func.attr in SAVING_METHODS:
+                return self.graph(part, seen.step) is not False
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult | ast.Pow):
+            return self.graph(part, seen.step) is not False
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Div):
+            # the other factor is kept, a plain number too
+            return self.graph(part, seen.step) or None
+        return None
 
 
 def _only_computes(function: Scope) -> bool:

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Loop, Scope, Step, dotted
 from ..program import Program, keyword, mentions
-from ..training import Backward, backwards, expression_statement, optimizer_calls
+from ..training import (
+    Backward,
+    backwards,
+    expression_statement,
+    is_optimized,
+    optimizer_calls,
+)
 from ..values import Seen, Values
 
 
@@ -67,6 +73,8 @@ def _from_before(
             continue
         if not isinstance(seen.node, ast.Call | ast.BinOp | ast.UnaryOp):
             continue
+        if is_optimized(program, scope, binding.name):
+            continue  # a result that was meant to be a leaf, which is RGL406
         surely = values.graph(seen.node, seen.step)
         if surely is None and backward.name == binding.name:
             surely = True  # it is sent back, so it is meant to have one
@@ -91,21 +99,64 @@ def state_carried(program: Program) -> Iterator[Found]:
             loop = step.loops[-1]
             if not step.always_in(loop) or may_stop_after_one(scope, loop):
                 continue
+            told: set[str] = set()
             for seen in values.trail(backward.value, step):
-                if not seen.certain or not isinstance(seen.node, ast.Call):
+                if not seen.certain:
+                    continue
+                if isinstance(seen.node, ast.Name) and seen.node.id not in told:
+                    if _carried_by_name(scope, values, seen, backward, loop):
+                        told.add(seen.node.id)
+                        yield _brings(seen.node, seen.node, seen.node.id)
+                if not isinstance(seen.node, ast.Call):
                     continue
                 state = _carried(program, scope, values, seen, loop)
-                if state is None:
+                if state is None or (name := dotted(state) or "") in told:
                     continue
-                name = dotted(state)
+                told.add(name)
                 recurrent = program.callee(seen.node, scope).path.rpartition(".")[2]
-                fix = repair(f"use {name}.detach()", (Change("method", state, "detach"),))
-                yield Found(
-                    seen.node,
-                    f"`{name}` brings the graph of the pass before, which `backward()` has freed",
-                    (f"detach it between the passes: `{name} = {name}.detach()`",),
-                    None if recurrent.startswith("LSTM") else fix,
-                )
+                yield _brings(seen.node, state, name, not recurrent.startswith("LSTM"))
+
+
+def _brings(node: ast.AST, state: ast.expr, name: str, one_tensor: bool = True) -> Found:
+    fix = repair(f"use {name}.detach()", (Change("method", state, "detach"),))
+    return Found(
+        node,
+        f"`{name}` brings the graph of the pass before, which `backward()` has freed",
+        (f"detach it between the passes: `{name} = {name}.detach()`",),
+        fix if one_tensor else None,
+    )
+
+
+def _carried_by_name(
+    scope: Scope, values: Values, seen: Seen, backward: Backward, loop: Loop
+) -> bool:
+    """Whether a name has the value of the pass before, with a part that this backward has freed.
+
+    `h = tanh(x + h @ W)`: what the loss of one pass is computed from is in the next `h` again.
+    """
+    assert isinstance(seen.node, ast.Name)
+    name, step = seen.node.id, seen.step
+    if not step.always_in(loop) or name in scope.shared:
+        return False
+    inside = [b for b in scope.bindings(name) if loop in b.step.loops]
+    first = [b for b in scope.bindings(name) if loop not in b.step.loops]
+    if len(inside) != 1 or not first or first[0].step.index > inside[0].step.index:
+        return False
+    (given,) = inside
+    if given.step.index < step.index or given.how != "assign" or given.value is None:
+        return False
+    if not given.step.always_in(loop) or given.step.grad_off or scope.grad_off:
+        return False
+    if not _touched_only_there(scope, name, given.step, loop):
+        return False
+    walked = {(s.node, s.step) for s in values.trail(backward.value, backward.step) if s.certain}
+    return any(
+        part.step.always_in(loop)
+        and (part.node, part.step) in walked
+        and values.keeps(part)
+        and values.graph(part.node, part.step)
+        for part in values.trail(given.value, given.step)
+    )
 
 
 def _carried(

@@ -237,7 +237,9 @@ def _cut_from(
             if method == "detach":
                 cut = node
             elif callee.kind == "module":
-                if name in trained or (callee.own is not None and len(trained) > 1):
+                if callee.own is not None and len(trained) > 1:
+                    return None
+                if any(_may_be_in(program, name, whole) for whole in trained):
                     return None
                 if callee.own is not None and any(t in callee.own.text for t in trained):
                     return None
@@ -251,6 +253,27 @@ def _cut_from(
         elif isinstance(node, ast.Attribute):
             return None
     return cut
+
+
+def _may_be_in(program: Program, part: str, whole: str) -> bool:
+    """Whether a module is another one, or may have been put into it."""
+    if part == whole or part.startswith(f"{whole}."):
+        return True
+    for place in program.scopes:
+        for step in place.steps:
+            for binding in step.bindings:
+                about = binding.name == whole or binding.name.startswith(f"{whole}.")
+                if about and binding.value is not None and mentions(binding.value, part):
+                    return True
+                if binding.name == part and binding.value is not None:
+                    if mentions(binding.value, whole):
+                        return True
+            for call in step.calls:
+                if (dotted(call.func) or "").startswith(f"{whole}."):
+                    given = (*call.args, *(k.value for k in call.keywords))
+                    if any(mentions(argument, part) for argument in given):
+                        return True
+    return False
 
 
 RULES = (modules_in_plain_list, computed_in_init, loss_misses_the_optimizer)

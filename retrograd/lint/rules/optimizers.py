@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from ..declare import Change, Found, repair, rule
 from ..flow import Binding, Scope, Step, dotted
 from ..program import Program, mentions, unwrapped
-from ..torch_names import PASSING_METHODS, is_layer
+from ..torch_names import PASSING_METHODS, is_layer, is_optimizer
 from ..training import (
     OptimizerCall,
     backwards,
     clears_gradients,
     expression_statement,
+    given_tensors,
     local_calls,
     optimizer_calls,
 )
+from ..values import Values, is_leaf_that_requires_grad
 from .loops import may_stop_after_one
 
 _QUIET = frozenset(
@@ -237,10 +239,55 @@ def step_not_called(program: Program) -> Iterator[Found]:
                 )
 
 
+_NO_COPY = frozenset("to cpu cuda float double half bfloat16 contiguous type type_as".split())
+"""Methods that give the tensor itself back where there is nothing to do."""
+
+
+@rule(
+    "RGL406", "optimizer-of-result", "an optimizer is given a tensor that an operation has computed"
+)
+def optimizer_of_result(program: Program) -> Iterator[Found]:
+    for scope in program.scopes:
+        values = Values(program, scope)
+        for step in scope.steps:
+            for call in step.calls:
+                if not is_optimizer(program.qualified(call.func, scope)):
+                    continue
+                for name in given_tensors(call):
+                    found = scope.reaching(name, step)
+                    if found is None or len(found) != 1 or values.carried(name, step, found):
+                        continue
+                    if _is_result(program, scope, values, found[0]):
+                        yield Found(
+                            call,
+                            f"`{name}` is not a leaf: line {found[0].step.node.lineno} computes it",
+                            (f"make it one: `{name} = {name}.detach().requires_grad_()`",),
+                        )
+
+
+def _is_result(program: Program, scope: Scope, values: Values, binding: Binding) -> bool:
+    value = binding.value
+    if binding.how != "assign" or value is None:
+        return False
+    while (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in _NO_COPY
+    ):
+        value = value.func.value
+    if isinstance(value, ast.Call):
+        if is_leaf_that_requires_grad(program, value, scope):
+            return False
+    elif not isinstance(value, ast.BinOp | ast.UnaryOp):
+        return False
+    return values.graph(value, binding.step) is True
+
+
 RULES = (
     cleared_before_step,
     gradients_not_cleared,
     step_before_backward,
     optimizer_of_old_parameters,
     step_not_called,
+    optimizer_of_result,
 )
