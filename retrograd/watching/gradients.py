@@ -16,6 +16,7 @@ from retrograd.watching.records import (
     ZeroGrad,
 )
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
+from retrograd.watching.windowed import Windowed
 
 
 def parameters_of(owner: Any) -> list[TensorLike]:
@@ -37,7 +38,7 @@ class Gradients:
     def __init__(self, torch: object) -> None:
         self._torch = torch
         self.optimizers: list[OptimizerLike] = []
-        self.steps: list[OptimizerStep] = []
+        self.steps: Windowed[OptimizerStep] = Windowed()
         self.zeros: list[ZeroGrad] = []
         self.dirty: list[DirtyStep] = []
         self.empty: list[EmptyStep] = []
@@ -67,6 +68,21 @@ class Gradients:
     def sites_of(self, held: list[TensorLike]) -> int:
         """How many backward lines have added to these gradients since they were empty."""
         return len({call.site for p in held for call in self._givers.get(id(p), ())})
+
+    def forget_with(self, calls: Windowed[Call]) -> None:
+        """Forget what belongs to calls that are forgotten: what is counted stays comparable."""
+        if not calls.dropped:
+            return
+        self.steps.forget(lambda step: calls.is_kept(step.calls))
+        self.zeros = [zero for zero in self.zeros if calls.is_kept(zero.calls)]
+        self.dirty = [step for step in self.dirty if calls.is_kept(step.call.index)]
+        self.empty = [step for step in self.empty if calls.is_kept(step.cleared.calls)]
+        self.wasted = [step for step in self.wasted if calls.is_kept(step.call.index)]
+        self.manual = [call for call in self.manual if calls.is_kept(call.index)]
+        for dropped in self._dropped.values():
+            dropped[:] = [pair for pair in dropped if calls.is_kept(pair[0].index)]
+        for givers in self._givers.values():
+            givers[:] = [call for call in givers if calls.is_kept(call.index)]
 
     def before_backward(self, call: Call) -> None:
         """A gradient that is still the one a step has used will be added to."""

@@ -22,10 +22,10 @@ from retrograd.diagnostics.report import Place
 LEAF = 1 << 62
 """Numbers from here on belong to the ends of the graph: they are not counted."""
 
-MOST_ENTRIES = 2_000_000
+MOST_ENTRIES = 500_000
 """Beyond this many entries the older half of a log is forgotten."""
 
-MOST_EDGES = 500_000
+MOST_EDGES = 200_000
 """Beyond this many jumps the older half is kept only as counts."""
 
 

@@ -30,6 +30,7 @@ from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 from retrograd.watching.variables import named_tensors
+from retrograd.watching.windowed import Windowed
 
 REMEMBERED_RESULTS = 64
 DECORATED = {"decorate_context": "func", "decorated": "function"}
@@ -38,6 +39,7 @@ DECORATED = {"decorate_context": "func", "decorated": "function"}
 DIRECT = frozenset("backward grad handle_torch_function __torch_function__".split())
 """What the public calls are named; other functions of the library choose arguments themselves."""
 
+THINNED_EVERY = 1_000  # calls
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
 
 
@@ -55,7 +57,7 @@ class Recorder:
         self.engine = engine
         self.torch = engine.torch
         self.tracer = tracer
-        self.calls: list[Call] = []
+        self.calls: Windowed[Call] = Windowed()
         self.failure: Failure | None = None
         self.gradients = Gradients(self.torch)
         self.received = Received(self.torch)
@@ -407,6 +409,8 @@ class Recorder:
         )
         self._note_uses(numbers)
         self.calls.append(call)
+        if call.index % THINNED_EVERY == 0:
+            self.gradients.forget_with(self.calls)
         if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
             self._note_leaves(call, nodes)
         return call
