@@ -3,8 +3,8 @@
 Two questions need it, and only when the first pass has seen the symptom: which line wrote into a
 value that backward needs (`find_writes`), and where the way from parameters to a loss ends
 (`find_cuts`). The output of the second run is dropped; it is not started when the first run took
-long, asked for input, wrote files outside a temporary folder, opened sockets or started processes,
-and it is stopped if it tries to. Then `watched.unseen` says what was not looked for.
+long or did anything outside (see `watching.effects`), and it is stopped if it tries to. Then
+`watched.unseen` says what was not looked for.
 """
 
 from __future__ import annotations
