@@ -227,7 +227,7 @@ def test_a_cell_of_a_notebook() -> None:
     shell.magics["doctor"]("retrograd", cell)
     (shown,) = shell.shown
     assert "error[same-loss-twice]" in shown["text/plain"]
-    assert "-l.backward()" in shown["text/plain"]  # a diff: a cell is a file too
+    assert "-  | l.backward()" in shown["text/plain"]  # a diff: a cell is a file too
     assert "same-loss-twice" in shown["text/html"] and "<" in shown["text/html"]
     (printed,) = shell.printed
     assert "l.backward()" in printed and f"{os.sep}watching{os.sep}" not in printed
