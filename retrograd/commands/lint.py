@@ -15,7 +15,7 @@ from retrograd.diagnostics.render import has_colour
 
 if TYPE_CHECKING:
     from retrograd.lint.check import Report
-    from retrograd.lint.declare import Finding
+    from retrograd.lint.declare import Finding, Rule
     from retrograd.lint.settings import Settings
 
 EXAMPLE = """\
@@ -24,7 +24,7 @@ examples:
   retrograd lint --fix src
   retrograd lint --unsafe-fixes --diff train.py
   retrograd lint --select RGL1,backward-twice --sarif src > lint.sarif
-  cat train.py | retrograd lint -
+  retrograd lint --output-format concise --stdin --stdin-filename src/train.py < train.py
 
 A line is left out with `# noqa` or `# noqa: RGL101`. Settings are read from [tool.retrograd.lint]
 in pyproject.toml: select, ignore, exclude, per-file-ignores.
@@ -32,6 +32,7 @@ in pyproject.toml: select, ignore, exclude, per-file-ignores.
 The status is 0 if nothing was found, 1 if something was, 2 if something could not be checked.
 """
 
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
 MANY = 20
 """From so many files on, a terminal shows how far it is."""
 PASSES = 5
@@ -48,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument(
-        "paths", nargs="*", default=["."], metavar="PATH", help="a file, a folder, or - for stdin"
+        "paths", nargs="*", metavar="PATH", help="a file, a folder, or - for stdin (default: .)"
     )
     parser.add_argument("--select", metavar="CODES", help="run these rules only: RGL1,RGL201, ALL")
     parser.add_argument("--ignore", metavar="CODES", help="leave these rules out")
@@ -58,9 +59,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--unsafe-fixes", action="store_true", help="also fixes that change what a program does"
     )
     parser.add_argument("--diff", action="store_true", help="show the changes, write nothing")
+    parser.add_argument("--stdin", action="store_true", help="check what is on stdin, as - does")
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="the file that stdin is the text of"
+    )
+    parser.add_argument(
+        "--lsp", action="store_true", help="serve an editor: the language server protocol on stdio"
+    )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print data for programs")
-    form.add_argument("--sarif", action="store_true", help="print SARIF 2.1.0")
+    form.add_argument(
+        "--output-format", choices=FORMATS, metavar="FORMAT", help=f"one of {', '.join(FORMATS)}"
+    )
+    for name in ("json", "sarif"):
+        form.add_argument(
+            f"--{name}",
+            action="store_const",
+            const=name,
+            dest="output_format",
+            help=f"--output-format {name}",
+        )
     form.add_argument("--statistics", action="store_true", help="print how often each rule applies")
     parser.add_argument("--exit-zero", action="store_true", help="status 0 also with findings")
     parser.set_defaults(run=lint)
@@ -71,6 +88,7 @@ class Run:
     """What a run has found and done so far."""
 
     settings: Settings
+    stdin: str  # the name of what is on stdin; "" if it is not read
     fix: bool
     unsafe: bool
     reports: list[Report] = field(default_factory=list)
@@ -96,12 +114,17 @@ def lint(options: argparse.Namespace) -> int:
         return _refuse("--unsafe-fixes goes with --fix or --diff")
     if change and not fixing.available():
         return _refuse(f"changing programs needs LibCST: {fixing.INSTALL}")
-    paths = [Path(path) for path in options.paths if path != "-"]
+    if options.lsp:
+        return _serve(settings)
+    stdin = options.stdin or options.stdin_filename is not None or "-" in (options.paths or ())
+    given = options.paths or (() if stdin else (".",))
+    paths = [Path(path) for path in given if path != "-"]
     for path in paths:
         if not path.exists():
             return _refuse(f"there is no {path}")
-    run = Run(settings, change, options.unsafe_fixes)
-    if "-" in options.paths:
+    name = (options.stdin_filename or "<stdin>") if stdin else ""
+    run = Run(settings, name, change, options.unsafe_fixes)
+    if run.stdin:
         _check_stdin(run, options)
     _check_files(run, paths, write=options.fix and not options.diff)
     _print(run, options)
@@ -109,6 +132,18 @@ def lint(options: argparse.Namespace) -> int:
         return 2
     found_any = any(report.findings for report in run.reports) or (options.diff and run.fixed)
     return 1 if found_any and not options.exit_zero else 0
+
+
+def _serve(settings: Settings) -> int:
+    from retrograd.lint.check import selected
+    from retrograd.lint.server import Server
+
+    def rules_of(path: str) -> list[Rule]:
+        return (
+            [] if settings.excludes(path) else selected(settings.select, settings.ignored_in(path))
+        )
+
+    return Server(sys.stdin.buffer, sys.stdout.buffer, rules_of).serve()
 
 
 def _refuse(message: str) -> int:
@@ -140,12 +175,17 @@ def _check_files(run: Run, paths: list[Path], write: bool) -> None:
 def _check_stdin(run: Run, options: argparse.Namespace) -> None:
     from retrograd.lint.files import decoded
 
+    if options.stdin_filename is not None and run.settings.excludes(run.stdin):
+        excluded = sys.stdin.buffer.read()
+        if options.fix and not options.diff:
+            sys.stdout.buffer.write(excluded)
+        return
     try:
         text, _ = decoded(sys.stdin.buffer.read())
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        run.reports.append(_unreadable("<stdin>", f"cannot be read: {error}"))
+        run.reports.append(_unreadable(run.stdin, f"cannot be read: {error}"))
         return
-    changed = _check(run, text, "<stdin>")
+    changed = _check(run, text, run.stdin)
     if options.fix and not options.diff:
         sys.stdout.write(changed)
 
@@ -199,21 +239,20 @@ def _shown(files: list[Path]) -> Iterable[Path]:
 
 
 def _print(run: Run, options: argparse.Namespace) -> None:
-    from retrograd.lint import output
+    from retrograd.lint import formats, output
 
-    if options.json:
-        print(output.as_json(run.reports, run.fixed), end="")
-        return
-    if options.sarif:
-        print(output.as_sarif(run.reports), end="")
-        return
+    form = options.output_format or "text"
     # stdout has the changed program, or the diff, which other tools read
-    elsewhere = options.diff or (options.fix and "-" in options.paths)
+    shows_diff = options.diff and form not in ("json", "sarif", "gitlab")
+    elsewhere = shows_diff or (options.fix and run.stdin)
     stream = sys.stderr if elsewhere else sys.stdout
-    if options.diff:
+    if shows_diff:
         print("".join(run.diffs), end="")
     if options.statistics:
         print(output.statistics_text(run.reports), end="", file=stream)
-        return
-    print(output.as_text(run.reports, has_colour(stream)), end="", file=stream)
-    print(output.summary(run.reports, 0 if options.diff else len(run.fixed)), end="", file=stream)
+    elif form != "text":
+        print(formats.printed(form, run.reports, run.fixed), end="", file=stream)
+    else:
+        fixed = len(run.fixed) if options.fix and not options.diff else None
+        print(output.as_text(run.reports, has_colour(stream)), end="", file=stream)
+        print(output.summary(run.reports, fixed), end="", file=stream)

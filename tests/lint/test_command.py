@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -217,7 +218,93 @@ def test_fix_of_stdin(folder: Path, capsys: Captured, monkeypatch: pytest.Monkey
     assert main(["lint", "--fix", "-"]) == 0
     captured = capsys.readouterr()
     assert captured.out == SUM.replace("+= loss", "+= loss.item()")
-    assert captured.err == "1 finding fixed, nothing found in 1 file\n"
+    assert captured.err == "fixed 1, left 0\n"
+
+
+def test_stdin_by_option(folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("pyproject.toml").write_text(
+        "[tool.retrograd.lint]\nexclude = ['old']\nper-file-ignores = { 'tests/*' = ['RGL205'] }\n"
+    )
+    Path("other.py").write_text(BAD)  # is not read
+    for options, name, status in (
+        (["--stdin"], "<stdin>", 1),
+        (["--stdin", "--stdin-filename", "src/a.py"], "src/a.py", 1),
+        (["-", "--stdin-filename", "src/a.py"], "src/a.py", 1),
+        (["--stdin-filename", "tests/a.py"], "", 0),
+        (["--stdin-filename", "old/a.py"], "", 0),
+    ):
+        give(monkeypatch, BAD)
+        assert main(["lint", "--output-format", "concise", *options]) == status
+        expected = f"{name}:2:1: RGL205 `loss.backward` is not called\n" if name else ""
+        assert capsys.readouterr().out == expected
+
+
+def test_fix_of_stdin_that_is_excluded(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("libcst")
+    Path("pyproject.toml").write_text("[tool.retrograd.lint]\nexclude = ['old']\n")
+    give(monkeypatch, SUM)
+    assert main(["lint", "--fix", "--stdin-filename", "old/a.py"]) == 0
+    assert capfdbinary.readouterr().out == SUM.encode()
+
+
+def test_what_a_fix_leaves_is_listed(folder: Path, capsys: Captured) -> None:
+    pytest.importorskip("libcst")
+    Path("a.py").write_text(SUM + "loss.backward\n")
+    assert main(["lint", "--fix", "a.py"]) == 1
+    assert capsys.readouterr().out == (
+        "a.py:7:1: RGL205 `loss.backward` is not called\n"
+        "    help: add the parentheses\n"
+        "fixed 1, left 1 in 1 file, 1 with --fix --unsafe-fixes\n"
+    )
+    assert main(["lint", "--fix", "a.py"]) == 1
+    assert capsys.readouterr().out.endswith(
+        "\nfixed 0, left 1 in 1 file, 1 with --fix --unsafe-fixes\n"
+    )
+    assert main(["lint", "--fix", "--unsafe-fixes", "a.py"]) == 0
+    assert capsys.readouterr().out == "fixed 1, left 0\n"
+    assert main(["lint", "--fix", "a.py"]) == 0
+    assert capsys.readouterr().out == "nothing found in 1 file\n"
+
+
+def test_formats(folder: Path, capsys: Captured) -> None:
+    Path("a,b.py").write_text(BAD)
+    Path("c.py").write_text("import torch\n(")
+
+    def shown(form: str) -> str:
+        assert main(["lint", "--output-format", form]) == 2
+        return capsys.readouterr().out
+
+    assert shown("concise") == (
+        "a,b.py:2:1: RGL205 `loss.backward` is not called\n"
+        "c.py:2:1: error syntax error: '(' was never closed\n"
+    )
+    assert shown("github") == (
+        "::warning file=a%2Cb.py,line=2,col=1,endLine=2,endColumn=14,title=RGL205::"
+        "`loss.backward` is not called%0Ahelp: add the parentheses\n"
+        "::error file=c.py,line=2,col=1::syntax error: '(' was never closed\n"
+    )
+    issue, error = json.loads(shown("gitlab"))
+    assert issue["check_name"] == "RGL205" and issue["severity"] == "minor"
+    assert issue["location"] == {"path": "a,b.py", "lines": {"begin": 2}}
+    assert error["severity"] == "major" and "never closed" in error["description"]
+    assert issue["fingerprint"] != error["fingerprint"]
+    for form in ("json", "sarif"):
+        text = shown(form)
+        assert main(["lint", f"--{form}"]) == 2
+        assert capsys.readouterr().out == text
+
+
+def test_an_issue_stays_itself_when_lines_are_added(folder: Path, capsys: Captured) -> None:
+    def prints() -> list[str]:
+        main(["lint", "--output-format", "gitlab"])
+        return [issue["fingerprint"] for issue in json.loads(capsys.readouterr().out)]
+
+    Path("a.py").write_text(BAD + "loss.backward\n")
+    before = prints()
+    Path("a.py").write_text("# a line\n" + BAD + "loss.backward\n")
+    assert prints() == before and len(set(before)) == 2
 
 
 def test_fix_on_disk(folder: Path, capsys: Captured) -> None:
@@ -230,10 +317,7 @@ def test_fix_on_disk(folder: Path, capsys: Captured) -> None:
     Path("link.py").symlink_to(path)
     Path("b.py").write_text(BAD)
     assert main(["lint", "--fix", "link.py", "b.py"]) == 1
-    assert (
-        "1 finding fixed, 1 finding in 1 file, 1 with --fix --unsafe-fixes"
-        in capsys.readouterr().out
-    )
+    assert "fixed 1, left 1 in 1 file, 1 with --fix --unsafe-fixes\n" in capsys.readouterr().out
     data = path.read_bytes()
     assert data.startswith(b"# -*- coding: latin-1 -*-\r\n# \xe4\r\n")
     assert data.endswith(b"    total += loss.item()\r\n")
@@ -288,3 +372,25 @@ def test_explain(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_hook_for_pre_commit() -> None:
     text = (Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml").read_text()
     assert "entry: retrograd lint\n" in text and "id: retrograd-lint\n" in text
+
+
+def test_workflow_of_the_page(folder: Path) -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    workflow = (docs / "lint-workflow.yml").read_text()
+    assert f"```yaml\n{workflow}```\n" in (docs / "lint.md").read_text()
+    (line,) = [line for line in workflow.splitlines() if "run: retrograd " in line]
+    options = line.partition("run: retrograd ")[2].split()
+    assert main(options) == 0
+    Path("a.py").write_text(BAD)
+    assert main(options) == 1
+
+
+def test_problem_matcher_of_the_page(folder: Path, capsys: Captured) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/lint.md").read_text()
+    (block,) = re.findall(r"```json\n(.+?)```", page, re.DOTALL)
+    (task,) = json.loads(block)["tasks"]
+    Path("a.py").write_text(BAD)
+    main(task["command"].split()[1:])
+    found = re.match(task["problemMatcher"]["pattern"]["regexp"], capsys.readouterr().out.rstrip())
+    assert found is not None
+    assert found.groups() == ("a.py", "2", "1", "RGL205", "`loss.backward` is not called")
