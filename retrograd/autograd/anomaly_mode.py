@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from retrograd.engine.state import ANOMALY, set_anomaly
+from retrograd.engine.state import ANOMALY, AnomalyBlock, set_anomaly
 from retrograd.notices import explained
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
@@ -37,6 +37,11 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
     >>> torch.set_anomaly_enabled(False)
     """
+    _check(enabled, check_nan)
+    set_anomaly(enabled, check_nan)
+
+
+def _check(enabled: bool, check_nan: bool) -> None:
     for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan))):
         if not isinstance(value, bool):
             raise explained(
@@ -45,10 +50,9 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
                     f"bool, not {type(value).__name__}"
                 )
             )
-    set_anomaly(enabled, check_nan)
 
 
-class detect_anomaly:
+class detect_anomaly(AnomalyBlock):
     """``with detect_anomaly():`` errors of backward name the forward call; a nan is an error.
 
     >>> import warnings
@@ -65,21 +69,18 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        self._before = (ANOMALY.enabled, ANOMALY.check_nan)
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
-        set_anomaly_enabled(True, self.check_nan)
-
-    def __exit__(self, *exception: object) -> None:
-        set_anomaly(*self._before)
+    def _inside(self) -> dict[str, object]:
+        _check(True, self.check_nan)
+        return {"enabled": True, "check_nan": self.check_nan}
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(AnomalyBlock):
     """Turn anomaly detection on or off: at once, and until the end of a ``with`` block if given.
 
     >>> with torch.autograd.set_detect_anomaly(True):
@@ -90,11 +91,8 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = (ANOMALY.enabled, ANOMALY.check_nan)
+        self._before = ({"enabled": ANOMALY.enabled, "check_nan": ANOMALY.check_nan}, None)
         set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> None:
         pass
-
-    def __exit__(self, *exception: object) -> None:
-        set_anomaly(*self._before)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from retrograd.engine.grad_mode import _DecoratorContextManager
+from retrograd.engine.state import STATE, Block
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 from retrograd.transforms import forward
@@ -40,11 +41,15 @@ class _Public:
 def enter_dual_level() -> int:
     """Open a level: from now on dual tensors can be made, until `exit_dual_level`."""
     global _current_level
-    if _Public.level is not None or forward.active_levels():
-        raise runtime_error("Nested forward mode AD is not supported at the moment")
+    _refuse_nested()
     _Public.level = forward.push_level()
     _current_level = 0
     return 0
+
+
+def _refuse_nested() -> None:
+    if _Public.level is not None or forward.active_levels():
+        raise runtime_error("Nested forward mode AD is not supported at the moment")
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -144,17 +149,26 @@ def unpack_dual(tensor: Tensor, *, level: object = None) -> UnpackedDualTensor:
     return UnpackedDualTensor(*forward.unpack_dual(tensor, found))
 
 
-class dual_level(_DecoratorContextManager):
+class dual_level(Block, _DecoratorContextManager):
     """The block in which dual tensors can be made; also a decorator.
 
     Levels do not nest. For derivatives of derivatives call `torch.func.jvp` inside of itself.
     """
 
-    def __enter__(self) -> int:
-        return enter_dual_level()
+    _entered = 0
 
-    def __exit__(self, *exception: object) -> None:
-        exit_dual_level()
+    def _inside(self) -> dict[str, object]:
+        global _current_level
+        _refuse_nested()
+        _Public.level = self.level = forward.OpenLevel().level
+        _current_level = 0
+        return {"duals": (self.level,)}
+
+    def _left(self, failed: bool) -> None:
+        global _current_level
+        _Public.level = None
+        _current_level = -1
+        self.level.close()
 
 
 def _is_fwd_grad_enabled() -> bool:
@@ -166,9 +180,9 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
     """Let ops of this thread pass tangents on, or not: from now on, or for a block."""
 
     def __init__(self, mode: bool) -> None:
-        self.prev = forward.THREAD.enabled
+        self.prev = STATE.passes_tangents
         self.mode = bool(mode)
-        forward.THREAD.enabled = self.mode
+        STATE.passes_tangents = self.mode
 
     def clone(self) -> Any:
         """For use as a decorator: entered at every call."""
@@ -178,4 +192,4 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
         pass
 
     def __exit__(self, *exception: object) -> None:
-        forward.THREAD.enabled = self.prev
+        STATE.passes_tangents = self.prev

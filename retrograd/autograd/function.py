@@ -326,8 +326,9 @@ def _run_forward(
     """
     enabled, cut = STATE.grad_enabled, STATE.cut
     ctx = node.shown()
-    set_grad_mode(False, Cut("no_grad", f"{function.__name__}.forward", node.code, node.lasti))
+    inside = Cut("no_grad", f"{function.__name__}.forward", node.code, node.lasti)
     try:
+        set_grad_mode(False, inside)
         if not separate:
             return function.forward(ctx, *arguments)
         result = function.forward(*arguments) if batch is None else batch

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ContextDecorator
 from typing import Any
 
-from retrograd.engine.state import STATE, set_saved_hooks
+from retrograd.core import shortcut
+from retrograd.engine.state import COUNTS, STATE, Block, set_saved_hooks
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, wrap
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Block):
     """A context in which every saved tensor goes through ``pack_hook(tensor)``.
 
     What it returns is kept in the graph instead. When a backward pass needs the tensor,
@@ -33,7 +34,7 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def _inside(self) -> dict[str, object]:
         if not (callable(self.pack_hook) and callable(self.unpack_hook)):
             raise TypeError(
                 "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
@@ -41,8 +42,9 @@ class saved_tensors_hooks:
                 "unpack_hook: function) -> None"
             )
         refuse_if_disabled()
-        set_saved_hooks((*STATE.saved_hooks, (self.pack_hook, self.unpack_hook)))
+        return {"saved_hooks": (*STATE.saved_hooks, (self.pack_hook, self.unpack_hook))}
 
+    @shortcut("leave_last", STATE, COUNTS, "saved_hooks")
     def __exit__(self, *exception: object) -> None:
         set_saved_hooks(STATE.saved_hooks[:-1])
 
@@ -53,8 +55,7 @@ def refuse_if_disabled() -> None:
         raise runtime_error(STATE.saved_hooks_refused)
 
 
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+def disable_saved_tensors_hooks(error_message: str) -> AbstractContextManager[None]:
     """A context in which `saved_tensors_hooks` raises `error_message`.
 
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
@@ -64,14 +65,17 @@ def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, Non
         ...
     RuntimeError: not here
     """
-    before = STATE.saved_hooks_refused
-    STATE.saved_hooks_refused = error_message
-    try:
+    return _Refusing(error_message)
+
+
+class _Refusing(Block, ContextDecorator):
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def _inside(self) -> dict[str, object]:
         if STATE.saved_hooks:
-            refuse_if_disabled()
-        yield
-    finally:
-        STATE.saved_hooks_refused = before
+            raise runtime_error(self.message)
+        return {"saved_hooks_refused": self.message}
 
 
 class save_on_cpu(saved_tensors_hooks):

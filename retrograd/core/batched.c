@@ -502,22 +502,15 @@ core_use_batches(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-core_only_batch(PyObject *Py_UNUSED(module), PyObject *size)
+void
+only_batch(Py_ssize_t size)
 {
-    const Py_ssize_t given = PyLong_AsSsize_t(size);
-    if (given == -1 && PyErr_Occurred()) {
-        return NULL;
-    }
     batch_thread = PyThread_get_thread_ident();
-    batch_size = batched_type == NULL ? -1 : given;
-    Py_RETURN_NONE;
+    batch_size = batched_type == NULL ? -1 : size;
 }
 
 static PyMethodDef methods[] = {
     {"use_batches", core_use_batches, METH_VARARGS, "use_batches(...): takes the objects of vmap."},
-    {"only_batch", core_only_batch, METH_O,
-     "only_batch(size): this thread's vmap of so many examples is the only one anywhere; -1: that is not so."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -46,14 +46,20 @@ typedef struct {
     int (*start)(void);             /* when all objects are there; NULL: nothing to do; -1 with an error set */
 } Part;
 
-extern const Part leaving_part, replayed_part, detach_part, modes_part, writes_part, draws_part, brackets_part, shapes_part;
+extern const Part blocks_part, leaving_part, replayed_part, detach_part, modes_part, writes_part, draws_part, brackets_part, shapes_part;
 extern const Part site_part, shortcut_part, arithmetic_part, steps_part, gradients_part, release_part, reuse_part, layers_part, guards_part;
+
+/* This thread's `vmap` call, of so many examples, is the only one anywhere; -1: that is not so. */
+void only_batch(Py_ssize_t size);
+
+/* This thread's dual level, with the dictionary of its holders, is the only one anywhere; NULL: that is not so. */
+void only_level(PyObject *level, PyObject *holders);
 
 /* ---- the library's objects ---------------------------------------------------------------------------------- */
 
 typedef struct {
     PyTypeObject *Tensor, *Parameter, *TensorMeta, *VersionCell, *ViewInfo, *Node, *BackwardCall, *Cut;
-    PyObject *HOT, *STATE, *INFERENCE_CELL;
+    PyObject *HOT, *STATE, *TRANSFORMS, *INFERENCE_CELL;
     PyObject *numbers;                            /* the counter of nodes and backward calls */
     PyObject *refresh, *accumulator, *edge_of;    /* engine.views, engine.accumulate */
     PyObject *QUIET, *enter_quiet, *leave_quiet;  /* backend.quiet */

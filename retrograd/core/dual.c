@@ -11,7 +11,7 @@ static PyObject *level, *holders;  /* the only level of the process, and its dic
 static unsigned long level_thread; /* whose it is */
 
 static PyTypeObject *tangents_type, *origin_type;    /* transforms.forward, with what follows */
-static PyObject *thread_state, *tangents_of, *finish; /* `finish` gives a result its tangents, in all cases */
+static PyObject *tangents_of, *finish; /* `finish` gives a result its tangents, in all cases */
 static PyObject *blank_meta, *name_enabled, *name_tangents;
 
 int
@@ -276,7 +276,7 @@ call_finish(const Call *call, PyObject *tensor)
 static int
 passes_on(void)
 {
-    PyObject *enabled = PyObject_GetAttr(thread_state, name_enabled);
+    PyObject *enabled = PyObject_GetAttr(objects.STATE, name_enabled);
     Py_XDECREF(enabled);
     return enabled == NULL ? -1 : enabled == Py_True;
 }
@@ -309,17 +309,16 @@ with_tangent(const Call *call, PyObject *tensor)
 static PyObject *
 core_use_forward(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *tangents, *origin, *state, *of, *last;
-    if (!PyArg_ParseTuple(arguments, "O!O!OOO", &PyType_Type, &tangents, &PyType_Type, &origin, &state, &of, &last)) {
+    PyObject *tangents, *origin, *of, *last;
+    if (!PyArg_ParseTuple(arguments, "O!O!OO", &PyType_Type, &tangents, &PyType_Type, &origin, &of, &last)) {
         return NULL;
     }
     Py_XSETREF(tangents_type, (PyTypeObject *)Py_NewRef(tangents));
     Py_XSETREF(origin_type, (PyTypeObject *)Py_NewRef(origin));
-    Py_XSETREF(thread_state, Py_NewRef(state));
     Py_XSETREF(tangents_of, Py_NewRef(of));
     Py_XSETREF(finish, Py_NewRef(last));
     Py_XSETREF(blank_meta, PyObject_CallNoArgs((PyObject *)objects.TensorMeta));
-    Py_XSETREF(name_enabled, PyUnicode_InternFromString("enabled"));
+    Py_XSETREF(name_enabled, PyUnicode_InternFromString("passes_tangents"));
     Py_XSETREF(name_tangents, PyUnicode_InternFromString("tangents"));
     if (blank_meta == NULL || name_enabled == NULL || name_tangents == NULL) {
         return NULL;
@@ -327,24 +326,17 @@ core_use_forward(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-core_only_level(PyObject *Py_UNUSED(module), PyObject *arguments)
+void
+only_level(PyObject *only, PyObject *its_holders)
 {
-    PyObject *only, *its_holders;
-    if (!PyArg_ParseTuple(arguments, "OO", &only, &its_holders)) {
-        return NULL;
-    }
-    const int is_one = only != Py_None && finish != NULL && PyDict_CheckExact(its_holders);
+    const int is_one = only != NULL && finish != NULL && PyDict_CheckExact(its_holders);
     level_thread = PyThread_get_thread_ident();
     Py_XSETREF(holders, is_one ? Py_NewRef(its_holders) : NULL);
     Py_XSETREF(level, is_one ? Py_NewRef(only) : NULL);
-    Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"use_forward", core_use_forward, METH_VARARGS, "use_forward(...): takes the objects of forward mode."},
-    {"only_level", core_only_level, METH_VARARGS,
-     "only_level(level, holders): this thread's dual level is the only one anywhere; None: that is not so."},
     {NULL, NULL, 0, NULL},
 };
 

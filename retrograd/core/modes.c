@@ -1,7 +1,7 @@
-/* `with no_grad():` on its way in and out: what `engine.grad_mode` does, outside of inference mode. */
+/* Grad modes on their way in and out: what `engine.grad_mode` does, outside of inference mode. */
 #include "shortcut.h"
 
-static PyObject *name_dict, *name_inference, *name_prev, *name_before, *no_grad;
+static PyObject *name_dict, *name_inference, *name_prev, *name_before, *name_mode, *name_asked, *no_grad, *set_false;
 
 /* What this thread has set of `STATE`, a new reference; NULL with an error set. What is not in it has its default. */
 static PyObject *
@@ -50,16 +50,18 @@ is_usual_mode(PyObject *modes)
     return mode_of(modes, name_inference, Py_False) == Py_False && (enabled == Py_True || enabled == Py_False);
 }
 
+/* Turns recording off, with a cut at the user's line; or on. */
 static PyObject *
-enter(PyObject *context, PyObject *modes)
+turn(PyObject *modes, int on, PyObject *operation)
 {
     PyObject *code, *instruction;
-    if (PyObject_SetAttr(context, name_prev, mode_of(modes, objects.name_grad_enabled, Py_True)) < 0
-        || PyObject_SetAttr(context, name_before, mode_of(modes, objects.name_cut, Py_None)) < 0
-        || user_site(&code, &instruction) < 0) {
+    if (on) {
+        return set_grad_mode(modes, Py_True, Py_None) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    if (user_site(&code, &instruction) < 0) {
         return NULL;
     }
-    PyObject *cut = new_cut(no_grad, no_grad, code, instruction);
+    PyObject *cut = new_cut(no_grad, operation, code, instruction);
     Py_DECREF(code);
     Py_DECREF(instruction);
     const int failed = cut == NULL || set_grad_mode(modes, Py_False, cut) < 0;
@@ -67,17 +69,61 @@ enter(PyObject *context, PyObject *modes)
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
+static PyObject *
+enter(PyObject *const *arguments, Py_ssize_t count, PyObject *names, int on)
+{
+    PyObject *modes = count == 1 && names == NULL ? thread_modes() : NULL, *result = NULL;
+    if (modes == NULL) {
+        return NULL;
+    }
+    if (is_usual_mode(modes)
+        && PyObject_SetAttr(arguments[0], name_prev, mode_of(modes, objects.name_grad_enabled, Py_True)) == 0
+        && PyObject_SetAttr(arguments[0], name_before, mode_of(modes, objects.name_cut, Py_None)) == 0) {
+        result = turn(modes, on, no_grad);
+    }
+    Py_DECREF(modes);
+    return result;
+}
+
 /* no_grad.__enter__(self) */
 static PyObject *
 enter_no_grad_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    PyObject *modes = count == 1 && names == NULL ? thread_modes() : NULL;
+    return enter(arguments, count, names, 0);
+}
+
+/* enable_grad.__enter__(self) */
+static PyObject *
+enter_enable_grad_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    return enter(arguments, count, names, 1);
+}
+
+/* set_grad_enabled.__enter__(self): what was before, it knows since it was made */
+static PyObject *
+enter_set_grad_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    PyObject *modes = count == 1 && names == NULL ? thread_modes() : NULL, *result = NULL;
+    PyObject *mode = modes == NULL ? NULL : PyObject_GetAttr(arguments[0], name_mode);
+    if (mode != NULL && PyBool_Check(mode) && is_usual_mode(modes)) {
+        result = turn(modes, mode == Py_True, set_false);
+    }
+    Py_XDECREF(mode);
+    Py_XDECREF(modes);
+    return result;
+}
+
+/* set_grad_mode(enabled, cut=None) */
+static PyObject *
+set_grad_mode_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    PyObject *modes = names == NULL && (count == 1 || count == 2) && PyBool_Check(arguments[0]) ? thread_modes() : NULL;
     if (modes == NULL) {
         return NULL;
     }
-    PyObject *result = is_usual_mode(modes) ? enter(arguments[0], modes) : NULL;
+    const int failed = set_grad_mode(modes, arguments[0], count == 2 ? arguments[1] : Py_None) < 0;
     Py_DECREF(modes);
-    return result;
+    return failed ? NULL : Py_NewRef(Py_None);
 }
 
 /* no_grad.__exit__(self, *error) */
@@ -89,12 +135,13 @@ leave_no_grad_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssiz
         return NULL;
     }
     PyObject *result = NULL, *enabled = NULL, *cut = NULL;
-    if (is_usual_mode(modes)) {
-        enabled = PyObject_GetAttr(arguments[0], name_prev);
-        cut = enabled == NULL ? NULL : PyObject_GetAttr(arguments[0], name_before);
-        if (cut != NULL && PyBool_Check(enabled) && set_grad_mode(modes, enabled, cut) == 0) {
-            result = Py_NewRef(Py_None);
-        }
+    enabled = PyObject_GetAttr(arguments[0], name_prev);
+    cut = enabled == NULL ? NULL : PyObject_GetAttr(arguments[0], name_before);
+    if (cut != NULL && PyBool_Check(enabled)) {
+        const int failed = mode_of(modes, name_inference, Py_False) == Py_True
+                               ? PyDict_SetItem(modes, name_asked, enabled)
+                               : set_grad_mode(modes, enabled, cut);
+        result = failed ? NULL : Py_NewRef(Py_None);
     }
     Py_XDECREF(enabled);
     Py_XDECREF(cut);
@@ -131,6 +178,9 @@ bare_new_way(Shortcut *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t c
 
 SHORTCUT_METHOD(enter_no_grad, 0)
 SHORTCUT_METHOD(leave_no_grad, 0)
+SHORTCUT_METHOD(enter_enable_grad, 0)
+SHORTCUT_METHOD(enter_set_grad, 0)
+SHORTCUT_METHOD(set_grad_mode, 0)
 SHORTCUT_METHOD(bare_new, 0)
 
 static int
@@ -141,7 +191,8 @@ add(PyObject *Py_UNUSED(module))
         const char *text;
     } names[] = {
         {&name_dict, "__dict__"}, {&name_inference, "inference"}, {&name_prev, "prev"},
-        {&name_before, "_cut"},   {&no_grad, "no_grad"},
+        {&name_before, "_cut"},   {&no_grad, "no_grad"},          {&name_mode, "mode"},
+        {&name_asked, "asked"},   {&set_false, "set_grad_enabled(False)"},
     };
     for (size_t index = 0; index < Py_ARRAY_LENGTH(names); index++) {
         *names[index].place = PyUnicode_InternFromString(names[index].text);
@@ -156,7 +207,10 @@ add(PyObject *Py_UNUSED(module))
 
 static PyMethodDef methods[] = {
     ENTRY(enter_no_grad, "enter_no_grad(function): no_grad.__enter__ outside of inference mode."),
-    ENTRY(leave_no_grad, "leave_no_grad(function): no_grad.__exit__ outside of inference mode."),
+    ENTRY(leave_no_grad, "leave_no_grad(function): no_grad.__exit__."),
+    ENTRY(enter_enable_grad, "enter_enable_grad(function): enable_grad.__enter__ outside of inference mode."),
+    ENTRY(enter_set_grad, "enter_set_grad(function): set_grad_enabled.__enter__ outside of inference mode."),
+    ENTRY(set_grad_mode, "set_grad_mode(function): state.set_grad_mode."),
     ENTRY(bare_new, "bare_new(function): a __new__ that is given the class alone."),
     {NULL, NULL, 0, NULL},
 };

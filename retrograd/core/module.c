@@ -8,7 +8,7 @@
 #include <structmember.h>
 
 static const Part *const parts[] = {
-    &detach_part, &short_choices_part, &modes_part, &writes_part, &draws_part, &brackets_part, &shapes_part, &short_sums_part,
+    &blocks_part, &detach_part, &short_choices_part, &modes_part, &writes_part, &draws_part, &brackets_part, &shapes_part, &short_sums_part,
     &site_part,          &caller_part,     &dual_part, &batched_part,      &kernel_part,
     &record_part,        &short_kernels_part, &short_rows_part, &short_arithmetic_part, &composites_part,
     &shortcut_part, &arithmetic_part, &steps_part, &gradients_part, &release_part, &reuse_part, &layers_part,
@@ -41,6 +41,7 @@ static const Wanted wanted[] = {
     {"Cut", (PyObject **)&objects.Cut},
     {"HOT", &objects.HOT},
     {"STATE", &objects.STATE},
+    {"TRANSFORMS", &objects.TRANSFORMS},
     {"INFERENCE_CELL", &objects.INFERENCE_CELL},
     {"numbers", &objects.numbers},
     {"refresh", &objects.refresh},

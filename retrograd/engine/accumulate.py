@@ -310,8 +310,8 @@ def call_tensor_hooks(node: Node, gradients: list[Tensor | None]) -> None:
 def with_grad_mode(enabled: bool, function: Callable[[], _T]) -> _T:
     """Run `function` under the given grad mode of this thread."""
     before, cut = STATE.grad_enabled, STATE.cut
-    set_grad_mode(enabled, None if enabled else IN_HOOK)
     try:
+        set_grad_mode(enabled, None if enabled else IN_HOOK)
         return function()
     finally:
         set_grad_mode(before, cut)

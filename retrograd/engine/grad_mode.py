@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from retrograd.core import shortcut
 from retrograd.engine.inference import INFERENCE_CELL
-from retrograd.engine.state import STATE, Cut, set_grad_mode, set_inference
+from retrograd.engine.state import STATE, Block, Cut, set_grad_mode
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of
@@ -40,7 +40,6 @@ _F = TypeVar("_F", bound=Callable[..., object])
 class _Switches(threading.local):
     """What a thread asked for, beside the modes of `STATE`."""
 
-    asked = False  # the grad mode inside inference mode, where nothing is recorded anyway
     multithreading = True
     view_replay = False
     grad_layout = True
@@ -56,7 +55,7 @@ def is_grad_enabled() -> bool:
     ...     torch.is_grad_enabled()
     False
     """
-    return SWITCHES.asked if STATE.inference else STATE.grad_enabled
+    return STATE.asked if STATE.inference else STATE.grad_enabled
 
 
 def is_inference_mode_enabled() -> bool:
@@ -77,7 +76,7 @@ def is_view_replay_enabled() -> bool:
 def _switch(enabled: bool, cut: Cut | None = None) -> None:
     """Set the grad mode; in inference mode it is only remembered."""
     if STATE.inference:
-        SWITCHES.asked = enabled
+        STATE.asked = enabled
     else:
         set_grad_mode(enabled, cut)
 
@@ -203,6 +202,7 @@ class enable_grad(_NoParamDecoratorContextManager):
     True
     """
 
+    @shortcut("enter_enable_grad")
     def __enter__(self) -> None:
         self.prev, self._cut = is_grad_enabled(), STATE.cut
         _switch(True)
@@ -242,9 +242,11 @@ class set_grad_enabled(_DecoratorContextManager):
         decorated: _F = self._decorate(orig_func)
         return decorated
 
+    @shortcut("enter_set_grad")
     def __enter__(self) -> None:
         self._set()
 
+    @shortcut("leave_no_grad")
     def __exit__(self, *exception: object) -> None:
         _switch(self.prev, self._cut)
 
@@ -252,7 +254,7 @@ class set_grad_enabled(_DecoratorContextManager):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
-class inference_mode(_DecoratorContextManager):
+class inference_mode(Block, _DecoratorContextManager):
     """`no_grad` without version counting: tensors made inside can never join a graph.
 
     ``inference_mode(False)`` is the normal mode, with recording on.
@@ -276,17 +278,14 @@ class inference_mode(_DecoratorContextManager):
     def clone(self) -> inference_mode:
         return self.__class__(self.mode)
 
-    def __enter__(self) -> None:
-        self._before = (STATE.inference, STATE.grad_enabled, STATE.cut, SWITCHES.asked)
-        set_inference(self.mode)
-        set_grad_mode(not self.mode, Cut.here("inference", "inference_mode") if self.mode else None)
-        SWITCHES.asked = False
-
-    def __exit__(self, *exception: object) -> None:
-        inference, enabled, cut, asked = self._before
-        set_inference(inference)
-        set_grad_mode(enabled, cut)
-        SWITCHES.asked = asked
+    def _inside(self) -> dict[str, object]:
+        cut = Cut.here("inference", "inference_mode") if self.mode else None
+        return {
+            "inference": self.mode,
+            "grad_enabled": not self.mode,
+            "cut": cut,
+            "asked": False,
+        }
 
 
 def check_counted(tensor: Tensor) -> None:

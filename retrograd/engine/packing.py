@@ -255,8 +255,8 @@ def _call_quietly(function: Callable[[Tensor], object], value: Tensor) -> object
     """Call a hook with grad mode off, as hooks are."""
     state = STATE
     before, cut = state.grad_enabled, state.cut
-    set_grad_mode(False, IN_HOOK)
     try:
+        set_grad_mode(False, IN_HOOK)
         return function(value)
     finally:
         set_grad_mode(before, cut)
@@ -278,8 +278,8 @@ def packed_form(form: type[Node]) -> type[Node]:
         unhooked = self.extra is None
         state = STATE
         before, cut = state.grad_enabled, state.cut
-        set_grad_mode(False, IN_HOOK)
         try:
+            set_grad_mode(False, IN_HOOK)
             live = _unpacked(self, form, raw=True)
         finally:
             set_grad_mode(before, cut)
@@ -362,8 +362,8 @@ def pack_new(op: Op, node: Node, output: Tensor) -> None:
     saved = list(node.saved)
     state = STATE
     before, cut = state.grad_enabled, state.cut
-    set_grad_mode(False, IN_HOOK)  # once for all hooks
     try:
+        set_grad_mode(False, IN_HOOK)  # once for all hooks
         for kind, name, number, place, *_ in op.plan.kept:
             value = saved[place]
             if kind == "output":
@@ -385,8 +385,8 @@ def pack_node(node: Node) -> None:
         return
     saved = list(node.saved)
     outer = STATE.saved_hooks
-    set_saved_hooks(())  # those of now were not there when the value was saved
     try:
+        set_saved_hooks(())  # those of now were not there when the value was saved
         for kind, name, number, place, *_ in node.op.plan.kept:
             value = saved[place]
             if kind == "output" and value is not FREED:

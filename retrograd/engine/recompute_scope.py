@@ -25,7 +25,7 @@ from retrograd.engine.letting_go import let_go, let_go_before, thin_out
 from retrograd.engine.node import Node
 from retrograd.engine.recipes import Given, Recipe, Unknown, Value, recipe_of
 from retrograd.engine.recomputing import Survey, owner_of, saved_values
-from retrograd.engine.state import STATE, set_scope, upcoming_sequence
+from retrograd.engine.state import STATE, Modes, upcoming_sequence
 from retrograd.tensor import Array, Tensor, cell_of
 
 # A smaller window would keep as much at its borders as it lets go.
@@ -192,11 +192,6 @@ def recomputing() -> Iterator[None]:
         yield
         return
     scope = Scope()
-    outer, STATE.draws = STATE.draws, scope.draws
-    set_scope(scope)
-    try:
+    with Modes(scope=scope, draws=scope.draws):
         yield
-    finally:
-        set_scope(None)
-        STATE.draws = outer
     scope.close()

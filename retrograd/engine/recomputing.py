@@ -10,7 +10,6 @@ passed it: nothing is computed twice in a call, and what lies behind the walk go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from heapq import heappop, heappush
 from typing import Any
 
@@ -25,11 +24,7 @@ from retrograd.engine.recipes import Leaf, Recipe, Unknown, Value, recipe_of
 from retrograd.engine.state import (
     IN_HOOK,
     STATE,
-    set_autocast,
-    set_grad_mode,
-    set_inference,
-    set_saved_hooks,
-    set_scope,
+    Modes,
 )
 from retrograd.tensor import Array, Tensor, VersionCell, cell_of, wrap
 
@@ -351,25 +346,9 @@ def _read(argument: Any, recipe: Recipe, done: Computed) -> Any:
     return argument
 
 
-@contextmanager
-def _plainly() -> Iterator[None]:
+def _plainly() -> Modes:
     """Without what the surroundings would add: history, casts, hooks, a scope's notes."""
-    state = STATE
-    enabled, cut, hooks = state.grad_enabled, state.cut, state.saved_hooks
-    autocast, inference = state.autocast, state.inference
-    scope, draws = state.scope, state.draws
-    set_grad_mode(False, IN_HOOK)
-    try:
-        state.draws = None
-        set_scope(None)
-        set_saved_hooks(())
-        set_autocast(None)
-        set_inference(False)
-        yield
-    finally:
-        set_inference(inference)
-        set_autocast(autocast)
-        set_saved_hooks(hooks)
-        set_scope(scope)
-        state.draws = draws
-        set_grad_mode(enabled, cut)
+    return Modes(
+        **{"grad_enabled": False, "cut": IN_HOOK, "saved_hooks": (), "autocast": None},
+        **{"inference": False, "scope": None, "draws": None},
+    )

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from retrograd import core
 from retrograd.backend.arrays import DType
+from retrograd.core import shortcut
 from retrograd.lifecycle.site import user_site
 from retrograd.tensor import Tensor
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from retrograd.engine.node import BackwardCall, Node
     from retrograd.engine.recompute_scope import Scope
     from retrograd.ops.registry import Op
+    from retrograd.transforms.batched import Level
+    from retrograd.transforms.forward import DualLevel
 
 # a pack hook, and the unpack hook that takes what it gave
 Hooks = tuple[Callable[["Tensor"], object], Callable[..., "Tensor"]]
@@ -96,6 +100,7 @@ class _State(threading.local):
     grad_enabled: bool = True
     cut: Cut | None = None  # the context that turned gradients off
     inference: bool = False
+    asked: bool = False  # the grad mode asked for in inference mode, where nothing is recorded
     call: BackwardCall | None = None  # the one that is running
     depth: int = 0  # nested backward calls in this thread
     saved_hooks: tuple[Hooks, ...] = ()  # (pack, unpack) pairs, the innermost last
@@ -111,6 +116,9 @@ class _State(threading.local):
     draws: Draws | None = None  # is told of random numbers, by those who look for it
     mutation: Any = None  # the open context of allow_mutation_on_saved_tensors
     transforms: int = 0  # calls of func.grad, vjp, jvp, vmap that are running in this thread
+    vmaps: tuple[Level, ...] = ()  # the running calls of vmap, the innermost last
+    duals: tuple[DualLevel, ...] = ()  # the open levels of forward mode, the innermost last
+    passes_tangents: bool = True  # see forward_ad._set_fwd_grad_enabled
     autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on
     autocast_cache: bool = True  # whether autocast keeps its casts of weights
 
@@ -182,13 +190,130 @@ class _Transforms:
 TRANSFORMS = _Transforms()
 
 
-def count_transform(change: int, *, dual: bool) -> None:
-    """A dual level (`dual`) or a vmap call begins (1) or ends (-1)."""
+# ------------------------------------------------------------------------------ setting modes
+
+_ON, _OFF, _EACH = range(3)  # a mode is counted when it is on, when it is off, or for each entry
+_UNUSUAL = (HOT, "UNUSUAL", _ON)
+_LEVELS = ((HOT, "UNUSUAL", _EACH), (TRANSFORMS.__dict__, "active", _EACH))
+# By name of a mode, what counts it.
+COUNTS: dict[str, tuple[tuple[dict[str, Any], str, int], ...]] = {
+    "grad_enabled": ((HOT, "NO_GRAD", _OFF),),
+    "vmaps": _LEVELS,
+    "duals": (*_LEVELS, (TRANSFORMS.__dict__, "dual_levels", _EACH)),
+    **dict.fromkeys(("inference", "saved_hooks", "on_saved", "op_modes"), (_UNUSUAL,)),
+    **dict.fromkeys(("scope", "autocast", "enabled"), (_UNUSUAL,)),
+}
+TRANSFORMS.active = TRANSFORMS.dual_levels = 0
+
+
+def _weight(value: Any, kind: int) -> int:
+    """How much a mode of some value adds to a count."""
+    if kind == _OFF:
+        return int(value is False)
+    if type(value) is tuple:
+        return len(value) if kind == _EACH else int(value != ())
+    return int(value is not None and value is not False)
+
+
+def _put(holder: object, counts: dict[str, Any], modes: dict[str, object]) -> None:
+    """Set modes and their counts; the core does so in one step, which nothing interrupts."""
     with COUNTING:
-        TRANSFORMS.active += change
-        if dual:
-            TRANSFORMS.dual_levels += change
-        HOT["UNUSUAL"] += change
+        for name, value in modes.items():
+            counted = counts.get(name, ())
+            before = getattr(holder, name)
+            for space, key, kind in counted:
+                space[key] += _weight(value, kind) - _weight(before, kind)
+            holder.__dict__[name] = value
+            if counted and name in ("vmaps", "duals") and core.AVAILABLE:
+                core.compiled("tell_level")(name, value)
+
+
+@shortcut("put_modes", STATE, COUNTS)
+def put_modes(modes: dict[str, object]) -> None:
+    """Set modes of this thread by name, keeping the global counts right."""
+    _put(STATE, COUNTS, modes)
+
+
+class Block:
+    """``with`` a block: modes of this thread have other values in it.
+
+    It is entered and left in one step each: wherever Ctrl-C comes, no mode stays behind. What
+    `_inside` computes is computed before. `_left` may be called twice, if it was interrupted.
+    """
+
+    _before: Any = None  # what the modes were, and `_before` of the block when it was entered
+    _entered: Any = None  # what ``as`` is given
+    _left: Callable[[bool], None] | None = None  # is called at the end; with True after an error
+
+    def _inside(self) -> dict[str, object]:
+        """The modes in the block."""
+        raise NotImplementedError
+
+    @shortcut("enter_modes", STATE, COUNTS)
+    def __enter__(self) -> Any:
+        _enter(self, STATE, COUNTS)
+        return self._entered
+
+    @shortcut("leave_modes", STATE, COUNTS)
+    def __exit__(self, *exception: object) -> None:
+        _leave(self, STATE, COUNTS, exception)
+
+
+def _enter(block: Any, holder: object, counts: dict[str, Any]) -> None:
+    inside = block._inside()
+    block._before = ({name: getattr(holder, name) for name in inside}, block._before)
+    _put(holder, counts, inside)
+
+
+def _leave(
+    block: Any, holder: object, counts: dict[str, Any], exception: tuple[object, ...]
+) -> None:
+    before, block._before = block._before
+    _put(holder, counts, before)
+    if block._left is not None:
+        block._left(exception[:1] not in ((), (None,)))
+
+
+class Modes(Block):
+    """``with Modes(saved_hooks=()):`` a block with the modes of these names."""
+
+    def __init__(self, **modes: object) -> None:
+        self._modes = modes
+
+    def _inside(self) -> dict[str, object]:
+        return self._modes
+
+
+class AnomalyBlock(Block):
+    """A block with other settings of anomaly detection, which are those of all threads."""
+
+    @shortcut("enter_modes", ANOMALY, COUNTS)
+    def __enter__(self) -> None:
+        _enter(self, ANOMALY, COUNTS)
+
+    @shortcut("leave_modes", ANOMALY, COUNTS)
+    def __exit__(self, *exception: object) -> None:
+        _leave(self, ANOMALY, COUNTS, exception)
+
+
+class Unmapped(Block):
+    """A block outside of vmap calls that go on around it: they stay counted."""
+
+    def __init__(self, vmaps: tuple[Level, ...], entered: object = None) -> None:
+        self.vmaps = vmaps
+        self._entered = entered
+
+    def _inside(self) -> dict[str, object]:
+        return {"vmaps": self.vmaps}
+
+    @shortcut("enter_modes", STATE, {})
+    def __enter__(self) -> Any:
+        _enter(self, STATE, {})
+        return self._entered
+
+    @shortcut("leave_modes", STATE, {})
+    def __exit__(self, *exception: object) -> None:
+        _leave(self, STATE, {}, exception)
 
 
 def count_unusual(change: int) -> None:
@@ -200,24 +325,28 @@ def count_unusual(change: int) -> None:
             HOT["UNUSUAL"] += change
 
 
+@shortcut("put_mode", STATE, COUNTS, "saved_hooks")
 def set_saved_hooks(pairs: tuple[Hooks, ...]) -> None:
     """Replace this thread's stack of saved-tensor hooks, keeping the global count right."""
     change = bool(pairs) - bool(STATE.saved_hooks)
     _switch(STATE, "saved_hooks", pairs, "UNUSUAL", change)
 
 
+@shortcut("put_mode", STATE, COUNTS, "on_saved")
 def set_on_saved(told: Callable[[Node], None] | None) -> None:
     """Have a function told of the nodes that this thread makes, keeping the global count right."""
     change = (told is not None) - (STATE.on_saved is not None)
     _switch(STATE, "on_saved", told, "UNUSUAL", change)
 
 
+@shortcut("put_mode", STATE, COUNTS, "op_modes")
 def set_op_modes(modes: tuple[object, ...]) -> None:
     """Replace this thread's op modes (`calling.op_modes`), keeping the global count right."""
     change = bool(modes) - bool(STATE.op_modes)
     _switch(STATE, "op_modes", modes, "UNUSUAL", change)
 
 
+@shortcut("put_mode", STATE, COUNTS, "scope")
 def set_scope(scope: Scope | None) -> None:
     """Open or close this thread's scope of `graph.recompute`."""
     change = (scope is not None) - (STATE.scope is not None)
@@ -233,12 +362,14 @@ class _Autocast:
 AUTOCAST = _Autocast()
 
 
+@shortcut("put_mode", STATE, COUNTS, "autocast")
 def set_autocast(lower: DType | None) -> None:
     """Turn autocast on for this thread (the NumPy dtype that it lowers to) or off (None)."""
     change = (lower is not None) - (STATE.autocast is not None)
     _switch(STATE, "autocast", lower, "UNUSUAL", change)
 
 
+@shortcut("set_grad_mode")
 def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:
     """Switch this thread's grad mode, keeping the global count right."""
     state = STATE
@@ -251,6 +382,7 @@ def set_grad_mode(enabled: bool, cut: Cut | None = None) -> None:
     state.cut = cut
 
 
+@shortcut("put_mode", STATE, COUNTS, "inference")
 def set_inference(enabled: bool) -> None:
     """Switch this thread's inference mode, keeping the global count right."""
     if STATE.inference != enabled:

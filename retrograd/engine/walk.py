@@ -215,6 +215,7 @@ def _run_in_thread(
     modes = (state.grad_enabled, state.cut)
     hooks, refused = state.saved_hooks, state.saved_hooks_refused
     inference, outer, switches = state.inference, state.call, dict(SWITCHES.__dict__)
+    asked = state.asked
     autocast, cached, told = state.autocast, state.autocast_cache, state.on_saved
 
     def work() -> None:
@@ -225,7 +226,7 @@ def _run_in_thread(
             set_saved_hooks(hooks)
             set_autocast(autocast)
             set_on_saved(told)
-            STATE.autocast_cache = cached
+            STATE.autocast_cache, STATE.asked = cached, asked
             set_grad_mode(*modes)
             outcome.append(run_backward(roots, gradients, call, inputs))
         except BaseException as error:

@@ -8,15 +8,15 @@ whose methods run those of the user's class under a vmap of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from retrograd.autograd.function import Function, FunctionCtx, has_setup_context
 from retrograd.engine import failures
+from retrograd.engine.state import STATE, Unmapped
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor
-from retrograd.transforms.batched import LEVELS, batch, level_of, unwrap
+from retrograd.transforms.batched import batch, level_of, unwrap
 from retrograd.transforms.trees import broadcast, flatten, unflatten
 from retrograd.transforms.vmap import vmap_level
 
@@ -80,15 +80,9 @@ def as_batches(outputs: Any, level: int) -> Any:
     return tuple(found) if several else found[0]
 
 
-@contextmanager
-def _outside(level: int) -> Iterator[None]:
+def _outside(level: int) -> Unmapped:
     """Leave the vmap of a level, and those inside of it, for a while."""
-    inner = LEVELS.stack[level - 1 :]
-    del LEVELS.stack[level - 1 :]
-    try:
-        yield
-    finally:
-        LEVELS.stack.extend(inner)
+    return Unmapped(STATE.vmaps[: level - 1])
 
 
 def _unwrapped(values: object, level: int) -> tuple[Any, Any]:
@@ -169,7 +163,7 @@ class _Context:
     def __init__(self, inner: object, saved: object = None) -> None:
         self.__dict__["_inner"] = inner
         self.__dict__["_saved"] = saved
-        self.__dict__["_level"] = LEVELS.stack[-1].number
+        self.__dict__["_level"] = STATE.vmaps[-1].number
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

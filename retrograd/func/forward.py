@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
@@ -23,11 +22,9 @@ from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.forward import (
-    THREAD,
     DualLevel,
+    OpenLevel,
     make_dual,
-    pop_level,
-    push_level,
     unpack_dual,
 )
 from retrograd.transforms.trees import flatten, tree_map, unflatten
@@ -78,7 +75,7 @@ def jvp_of(
         )
     check_tensors(flat, _JVP, "primals")
     check_tensors(flat_tangents, _JVP, "tangents")
-    with tracing(func, reverse=False) as trace, _dual_level() as level:
+    with tracing(func, reverse=False) as trace, OpenLevel() as level:
         duals = unflatten(
             [_dual(p, t, level) for p, t in zip(flat, flat_tangents, strict=True)], spec
         )
@@ -97,18 +94,6 @@ def jvp_of(
         value = unflatten([trace.settled(primal) for primal, _ in pairs], output_spec)
         moved = unflatten([trace.settled(tangent) for _, tangent in pairs], output_spec)
         return (value, moved, aux) if has_aux else (value, moved)
-
-
-@contextmanager
-def _dual_level() -> Iterator[DualLevel]:
-    level = push_level()
-    enabled = THREAD.enabled
-    THREAD.enabled = True
-    try:
-        yield level
-    finally:
-        THREAD.enabled = enabled
-        pop_level(level)
 
 
 def _dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:

@@ -154,8 +154,8 @@ def vjp_of(
         wanted = STATE.grad_enabled if create_graph is None else create_graph
         record = wanted and must_record(trace, roots, flat)
         inference = STATE.inference
-        set_inference(False)
         try:
+            set_inference(False)
             found = pull_back(roots, flat, aliases, edges, record, retain=shared or retain_graph)
         finally:
             set_inference(inference)

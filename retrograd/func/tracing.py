@@ -13,8 +13,8 @@ it otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from retrograd import dtypes
@@ -22,7 +22,7 @@ from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator, is_accumulator
 from retrograd.engine.node import Node
 from retrograd.engine.packing import SavedTensor
-from retrograd.engine.state import STATE, TRANSFORMS, next_sequence, set_grad_mode, set_inference
+from retrograd.engine.state import STATE, TRANSFORMS, Block, next_sequence
 from retrograd.engine.views import edge_of
 from retrograd.engine.walk import Edge
 from retrograd.func.captures import captured_by
@@ -49,11 +49,14 @@ _SAVED_HOOKS = (
 class Trace:
     """One call of a transform, from its start until its results are settled."""
 
-    __slots__ = ("captured", "given", "lent", "level", "links", "records", "running", "start")
+    __slots__ = (
+        *("__weakref__", "captured", "given", "lent", "level", "links"),
+        *("records", "running", "start"),
+    )
 
     # Of all traces that have leaves: a graph that leads to such a leaf can outlive its trace, and
     # everything in it is younger than the trace.
-    starts: ClassVar[dict[int, int]] = {}
+    starts: ClassVar[dict[weakref.ref[Trace], int]] = {}
 
     def __init__(self, func: Callable[..., object], *, links: bool = False) -> None:
         self.start = next_sequence()
@@ -64,9 +67,6 @@ class Trace:
         self.records = STATE.grad_enabled  # whether results may have a history outside
         self.running = True
         self.lent: list[tuple[Tensor, Tensor, int]] = []  # argument, its alias, its version
-
-    def __del__(self) -> None:
-        self.starts.pop(id(self), None)
 
     # ------------------------------------------------------------------ inputs
 
@@ -90,7 +90,9 @@ class Trace:
             leaf = _cut_off(lift(value))
         leaf._requires_grad = True
         leaf.__dict__[TRACE] = self
-        self.starts[id(self)] = self.start
+        starts = self.starts
+        # not `__del__`: an interrupt that comes while it runs is lost
+        starts[weakref.ref(self, starts.pop)] = self.start
         return leaf
 
     def lend(self, value: object) -> Any:
@@ -295,35 +297,38 @@ def _cut_off(value: Tensor) -> Tensor:
     return made
 
 
-@contextmanager
-def tracing(
-    func: Callable[..., object], *, reverse: bool = True, links: bool = False
-) -> Iterator[Trace]:
+class tracing(Block):
     """Run a transform of `func`: inference mode off, and in reverse mode grad mode on.
 
     `links` connects the aliases to what is outside even where grad mode is off now.
     """
-    if reverse and STATE.saved_hooks:
-        raise runtime_error(_SAVED_HOOKS)
-    trace = Trace(func, links=links)
-    state = STATE
-    before = (state.grad_enabled, state.cut)
-    inference, refused = state.inference, state.saved_hooks_refused
-    state.transforms += 1
-    if inference:
-        set_inference(False)
-    if reverse:
-        state.saved_hooks_refused = _SAVED_HOOKS
-        if not state.grad_enabled:
-            set_grad_mode(True)
-    try:
-        yield trace
-    finally:
+
+    def __init__(
+        self, func: Callable[..., object], *, reverse: bool = True, links: bool = False
+    ) -> None:
+        if reverse and STATE.saved_hooks:
+            raise runtime_error(_SAVED_HOOKS)
+        self.trace = self._entered = Trace(func, links=links)
+        self.reverse = reverse
+
+    def _inside(self) -> dict[str, object]:
+        state = STATE
+        # those that stay as they are too: what the function itself leaves behind ends here
+        inside: dict[str, object] = {
+            "transforms": state.transforms + 1,
+            "inference": False,
+            "grad_enabled": state.grad_enabled,
+            "cut": state.cut,
+            "saved_hooks_refused": state.saved_hooks_refused,
+        }
+        if self.reverse:
+            inside["saved_hooks_refused"] = _SAVED_HOOKS
+            if not state.grad_enabled:
+                inside["grad_enabled"], inside["cut"] = True, None
+        return inside
+
+    def _left(self, failed: bool) -> None:
+        trace = self.trace
         trace.running = False
         trace.captured = []
         trace.lent = []
-        state.transforms -= 1
-        state.saved_hooks_refused = refused
-        if state.inference != inference:
-            set_inference(inference)
-        set_grad_mode(*before)

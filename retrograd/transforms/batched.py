@@ -15,14 +15,13 @@ from __future__ import annotations
 import importlib
 import math
 import textwrap
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from retrograd import core
-from retrograd.engine.state import GIL, STATE, TRANSFORMS, count_unusual
+from retrograd.engine.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.engine.views import bump, refresh
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.calling.plan import CallPlan
@@ -55,14 +54,6 @@ class Level:
         self.directions = False  # only tangents are batched: what the function sees is not
 
 
-class _Levels(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Level] = []
-
-
-LEVELS = _Levels()
-
-
 def _escaped() -> Exception:
     """The error for a batched tensor that is used when its vmap call has returned."""
     return runtime_error(
@@ -75,7 +66,7 @@ def _escaped() -> Exception:
 
 def level_of(number: int) -> Level:
     """The running call of a level; a tensor that outlived its call has none."""
-    stack = LEVELS.stack
+    stack = STATE.vmaps
     if not 0 < number <= len(stack):
         raise _escaped()
     return stack[number - 1]
@@ -97,7 +88,7 @@ _NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 def _unreadable(more: str = "") -> Exception:
     """The error for reading elements of a batched tensor."""
-    return runtime_error(_NO_STORAGE + more) if LEVELS.stack else _escaped()
+    return runtime_error(_NO_STORAGE + more) if STATE.vmaps else _escaped()
 
 
 # NumPy functions that look at places in memory only
@@ -367,7 +358,7 @@ def unwrap(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
 
 def visible_level() -> int:
     """The innermost running `vmap` whose batches the function sees; 0: there is none."""
-    for level in reversed(LEVELS.stack):
+    for level in reversed(STATE.vmaps):
         if not level.directions:
             return level.number
     return 0
@@ -430,8 +421,11 @@ def batched(
     batching = _LATER or _rules()
     call = batching.BatchedCall(op, args, level, size)
     # below the outermost vmap all tensors are ordinary ones: their ops may go the short way
-    own = len(LEVELS.stack) if level == 1 else 0
-    count_unusual(-own)
+    own = len(STATE.vmaps) if level == 1 else 0
+    if GIL:
+        HOT["UNUSUAL"] -= own  # written out: a call would be a point at which Ctrl-C can come
+    else:
+        count_unusual(-own)
     try:
         if len(tensors) > 1 and not op.elementwise:
             call.args = _with_shared(op.plan, args, level)
@@ -439,7 +433,10 @@ def batched(
     except Exception as error:
         raise call.failure(error) from None
     finally:
-        count_unusual(own)
+        if GIL:
+            HOT["UNUSUAL"] += own
+        else:
+            count_unusual(own)
     return [rewrap(result, 0, level) for result in results]
 
 
@@ -476,7 +473,7 @@ def batched_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
 
     For a thread whose `vmap` calls are the only rare mode anywhere.
     """
-    own = len(LEVELS.stack)
+    own = len(STATE.vmaps)
     if own != TRANSFORMS.active:
         return None
     level = 0
@@ -527,13 +524,6 @@ def _lines_up(op: Op) -> bool:
     """Whether an op has the batching rule of elementwise ones."""
     rules = _LATER or _rules()
     return bool(rules.rule_for(op) is rules.elementwise.elementwise)
-
-
-def tell_core() -> None:
-    """Let the core run ops on batches, if there is one `vmap` call, and it is this thread's."""
-    if core.AVAILABLE and GIL:
-        alone = len(LEVELS.stack) == TRANSFORMS.active == 1
-        core.compiled("only_batch")(LEVELS.stack[0].size if alone else -1)
 
 
 _INPLACE = (
@@ -587,4 +577,4 @@ if core.AVAILABLE:
         BatchedTensor, batched, batched_shortcut, _recorded, _lines_up, OPS["view"].function
     )
 
-__all__ = ["LEVELS", "BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap"]
+__all__ = ["BatchedTensor", "Level", "batch", "lift", "rewrap", "unwrap"]

@@ -17,18 +17,16 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import threading
 import weakref
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from retrograd import core
 from retrograd.dtypes import DIFFERENTIABLE
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.slices import copy_with_strides
-from retrograd.engine.state import STATE, TRANSFORMS, count_transform
+from retrograd.engine.state import STATE, TRANSFORMS, Block, put_modes
 from retrograd.engine.views import Link, ViewInfo, ViewStep, edge_of
 from retrograd.notices import runtime_error
 from retrograd.ops.registry import Op
@@ -51,6 +49,15 @@ class DualLevel:
         self.depth = depth
         self.alive = True
         self.holders: dict[int, weakref.ref[Tangents]] = {}
+
+    def close(self) -> None:
+        """Let go of the tangents."""
+        self.alive = False
+        for reference in self.holders.values():
+            holder = reference()
+            if holder is not None:
+                holder.pop(self, None)
+        self.holders = {}
 
     def __repr__(self) -> str:
         return f"<dual level {self.number}{'' if self.alive else ', closed'}>"
@@ -78,58 +85,42 @@ class Tangents(dict[DualLevel, Tensor]):
 _numbers = itertools.count()
 
 
-class _Thread(threading.local):
-    enabled = True  # see forward_ad._set_fwd_grad_enabled
+class OpenLevel(Block):
+    """A new innermost level of this thread; closing it takes every tensor's tangent of it."""
 
     def __init__(self) -> None:
-        self.levels: list[DualLevel] = []
+        if not hasattr(TRANSFORMS, "dual_shortcut"):  # not sooner: it needs the ops
+            importlib.import_module("retrograd.transforms.forward_elementwise")
+        self.level = self._entered = DualLevel(next(_numbers), len(STATE.vmaps))
 
+    def _inside(self) -> dict[str, object]:
+        return {"duals": (*STATE.duals, self.level), "passes_tangents": True}
 
-THREAD = _Thread()
+    def _left(self, failed: bool) -> None:
+        self.level.close()
 
 
 def push_level() -> DualLevel:
     """Open a level inside those that this thread has open."""
-    if not hasattr(TRANSFORMS, "dual_shortcut"):  # not sooner: it needs the ops
-        importlib.import_module("retrograd.transforms.forward_elementwise")
-    from retrograd.transforms.batched import LEVELS
-
-    level = DualLevel(next(_numbers), len(LEVELS.stack))
-    THREAD.levels.append(level)
-    count_transform(1, dual=True)
-    _tell_core()
+    level = OpenLevel().level
+    put_modes({"duals": (*STATE.duals, level)})
     return level
 
 
 def pop_level(level: DualLevel) -> None:
     """Close a level: every tensor loses its tangent of that level."""
-    if level in THREAD.levels:
-        THREAD.levels.remove(level)
-    level.alive = False
-    count_transform(-1, dual=True)
-    _tell_core()
-    for reference in level.holders.values():
-        holder = reference()
-        if holder is not None:
-            holder.pop(level, None)
-    level.holders = {}
-
-
-def _tell_core() -> None:
-    """Let the core pass tangents on, if there is only one level, and it is this thread's."""
-    if core.AVAILABLE:
-        only = THREAD.levels[0] if len(THREAD.levels) == TRANSFORMS.dual_levels == 1 else None
-        core.compiled("only_level")(only, None if only is None else only.holders)
+    put_modes({"duals": tuple([open for open in STATE.duals if open is not level])})
+    level.close()
 
 
 def active_levels() -> tuple[DualLevel, ...]:
     """The levels that this thread has open, the innermost last."""
-    return tuple(THREAD.levels)
+    return STATE.duals
 
 
 def is_enabled() -> bool:
     """Whether ops of this thread pass tangents on."""
-    return THREAD.enabled and not STATE.inference
+    return STATE.passes_tangents and not STATE.inference
 
 
 # in the dictionary of a leaf that a transform made: the transform's trace, or `NOBODY`

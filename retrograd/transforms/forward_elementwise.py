@@ -18,7 +18,6 @@ from retrograd.ops.calling.shortcut import call_generated, usual_operands
 from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor, TensorMeta, wrap
 from retrograd.transforms.forward import (
-    THREAD,
     Origin,
     Tangents,
     has_tangents,
@@ -125,14 +124,14 @@ def dual_shortcut(op: Op, plan: CallPlan, args: tuple[object, ...]) -> Any:
 
     For a thread whose dual levels are the only rare mode anywhere.
     """
-    own = len(THREAD.levels)
+    own = len(STATE.duals)
     if own != TRANSFORMS.dual_levels or op.view is not None:
         return None
     operands = usual_operands(plan, args)
     if operands is None:
         return None
     moving = False
-    if THREAD.enabled:
+    if STATE.passes_tangents:
         for x in operands:
             if isinstance(x, Tensor) and not (x._meta is None and x._view is None):
                 moving = True  # it may have a tangent
@@ -157,4 +156,4 @@ def finish(op: Op, args: tuple[object, ...], operands: list[Any], result: Tensor
 TRANSFORMS.set_elementwise = set_elementwise
 TRANSFORMS.dual_shortcut = dual_shortcut
 if core.AVAILABLE:
-    core.compiled("use_forward")(Tangents, Origin, THREAD, tangents_of, finish)
+    core.compiled("use_forward")(Tangents, Origin, tangents_of, finish)

@@ -18,7 +18,7 @@ from retrograd.backend import NAMED, backend_of
 from retrograd.backend.arrays import DType
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.sparse_array import as_array
-from retrograd.engine.state import STATE, set_grad_mode, set_saved_hooks
+from retrograd.engine.state import STATE, Modes
 from retrograd.ops.calling.dispatch import dispatch
 from retrograd.ops.calling.dispatch_inplace import may_be_recorded
 from retrograd.ops.calling.plan import CallPlan, Rule, Source
@@ -247,17 +247,11 @@ class OpCall:
 
     def _transposed(self, moving: list[Tensor | None]) -> list[Tensor | None]:
         op = self.op
-        enabled, cut, hooks = STATE.grad_enabled, STATE.cut, STATE.saved_hooks
-        # the graph made here is walked once, below: nobody else sees it
-        set_grad_mode(True)
-        set_saved_hooks(())
         carried = zip(self.outputs, self.carries, strict=True)
-        try:
+        # the graph made here is walked once, below: nobody else sees it
+        with Modes(grad_enabled=True, cut=None, saved_hooks=()):
             starts = [self._start(x) if c else None for x, c in carried]
             parts = self._rule_results(starts[0] if op.outputs == 1 else starts)
-        finally:
-            set_saved_hooks(hooks)
-            set_grad_mode(enabled, cut)
         pairs = [
             (part, self._as_start(tangent, part))
             for part, tangent in zip(parts, moving, strict=True)

@@ -7,17 +7,17 @@ drawn. Drawn *below* means outside of the innermost vmap, so an outer one has it
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 
+from retrograd.engine.state import STATE, Unmapped
 from retrograd.notices import runtime_error
 from retrograd.ops.making.creation import empty_like
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
-from retrograd.transforms.batched import LEVELS, Level, rewrap
+from retrograd.transforms.batched import Level, rewrap
 from retrograd.transforms.batching.rules import to_front
 
 _ERROR = (
@@ -53,20 +53,15 @@ def rules() -> ModuleType:
 
 def is_mapped() -> bool:
     """Whether a vmap is running in this thread."""
-    return bool(LEVELS.stack)
+    return bool(STATE.vmaps)
 
 
-@contextmanager
-def _below() -> Iterator[Level]:
+def _below() -> Unmapped:
     """The innermost vmap, which is left for a while; raises if it wants no random numbers."""
-    level = LEVELS.stack[-1]
+    level = STATE.vmaps[-1]
     if level.randomness == "error":
         raise runtime_error(_ERROR)
-    LEVELS.stack.pop()
-    try:
-        yield level
-    finally:
-        LEVELS.stack.append(level)
+    return Unmapped(STATE.vmaps[:-1], level)
 
 
 def by_shape(
@@ -105,7 +100,7 @@ def like(draw: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
 
 def check_batched(tensor: Tensor) -> None:
     """Raise where numbers that differ would be written into a tensor that is one for all."""
-    level = LEVELS.stack[-1]
+    level = STATE.vmaps[-1]
     if level.randomness == "different" and tensor._level != level.number:
         raise runtime_error(_UNBATCHED)
 
@@ -156,7 +151,7 @@ def bernoulli_in_place(
     draw: Callable[[Tensor, Tensor], object], target: Tensor, p: Tensor
 ) -> Tensor:
     """`bernoulli_` with a tensor of probabilities."""
-    level = LEVELS.stack[-1]
+    level = STATE.vmaps[-1]
     if level.randomness == "same" and p._level == level.number:
         raise runtime_error(_SAME)
     if level.randomness == "different" and target._level != level.number == p._level:

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.engine.state import STATE, count_transform
+from retrograd.engine.state import STATE, Block
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.random import get_rng_state, set_rng_state
 from retrograd.tensor import Tensor
-from retrograd.transforms.batched import LEVELS, Level, batch, tell_core, unwrap
+from retrograd.transforms.batched import Level, batch, unwrap
 from retrograd.transforms.trees import TreeSpec, broadcast, flatten, tree_map, unflatten
 
 Dims = object  # an int, None, or a tree of them
 
 
-@contextmanager
-def vmap_level(
-    size: int, randomness: str, *, direct: bool = False, directions: bool = False
-) -> Iterator[int]:
+class vmap_level(Block):
     """A new innermost `vmap` call in this thread; gives its level.
 
     direct      for batches of gradients: custom Functions need no rule of their own for it
     directions  for batches of tangents: the function itself sees no batch
     """
-    stack = LEVELS.stack
-    level = Level(len(stack) + 1, size, randomness)
-    level.direct, level.directions = direct, directions
-    stack.append(level)
-    count_transform(1, dual=False)
-    tell_core()
-    try:
-        yield level.number
-    finally:
-        stack.pop()
-        count_transform(-1, dual=False)
-        tell_core()
+
+    def __init__(
+        self, size: int, randomness: str, *, direct: bool = False, directions: bool = False
+    ) -> None:
+        outer = STATE.vmaps
+        level = Level(len(outer) + 1, size, randomness)
+        level.direct, level.directions = direct, directions
+        self.levels = (*outer, level)
+        self._entered = level.number
+
+    def _inside(self) -> dict[str, object]:
+        return {"vmaps": self.levels}
 
 
 def vmap(

@@ -23,7 +23,7 @@ from typing import Any
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.node import Node, fill_node
 from retrograd.engine.packing import SavedTensor
-from retrograd.engine.state import STATE, set_saved_hooks
+from retrograd.engine.state import STATE, Block
 from retrograd.lifecycle.site import user_site
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of, wrap
@@ -100,20 +100,16 @@ class Slot:
         self.found: dict[object, tuple[Tensor, int] | None] = {}
 
 
-class _Hooks:
+class _Hooks(Block):
     """``with _Hooks(pack, unpack):`` saved tensors go through these two functions."""
 
     def __init__(self, pack: Callable[[Tensor], object], unpack: Callable[[Any], Tensor]) -> None:
         self.pair = (pack, unpack)
 
-    def __enter__(self) -> None:
+    def _inside(self) -> dict[str, object]:
         if STATE.saved_hooks_refused is not None:
             raise runtime_error(STATE.saved_hooks_refused)
-        self._before = STATE.saved_hooks
-        set_saved_hooks((*self._before, self.pair))
-
-    def __exit__(self, *exception: object) -> None:
-        set_saved_hooks(self._before)
+        return {"saved_hooks": (*STATE.saved_hooks, self.pair)}
 
 
 class CheckpointInputs(Node):

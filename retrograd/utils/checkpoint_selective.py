@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from retrograd.engine.state import STATE, set_grad_mode, set_op_modes
+from retrograd.engine.state import STATE, Block, set_grad_mode
 from retrograd.notices import runtime_error
 from retrograd.ops.calling.aten_arguments import aten_arguments
 from retrograd.ops.calling.aten_names import overload_name
@@ -180,21 +180,19 @@ def _must_run(op: Op, form: str) -> bool:
 # --------------------------------------------------------------------------------- the contexts
 
 
-class _Mode:
+class _Mode(Block):
     """``with mode:`` ops of this thread go through its `run`."""
 
     def __init__(self, instead_of: _Mode | None = None) -> None:
-        self._before: list[tuple[object, ...]] = []
         self._instead_of = instead_of
 
-    def __enter__(self) -> _Mode:
-        self._before.append(STATE.op_modes)
-        outer = [mode for mode in STATE.op_modes if mode is not self._instead_of]
-        set_op_modes((*outer, self))
+    @property
+    def _entered(self) -> _Mode:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        set_op_modes(self._before.pop())
+    def _inside(self) -> dict[str, object]:
+        outer = [mode for mode in STATE.op_modes if mode is not self._instead_of]
+        return {"op_modes": (*outer, self)}
 
 
 class _Keeping(_Mode):
@@ -236,8 +234,8 @@ class _Keeping(_Mode):
         output = outputs[0] if op.outputs == 1 else tuple(outputs)
         context = SelectiveCheckpointContext(is_recompute=False, op_output=output)
         enabled, cut = STATE.grad_enabled, STATE.cut
-        set_grad_mode(False)  # what the policy computes is no part of the function
         try:
+            set_grad_mode(False)  # what the policy computes is no part of the function
             return self.policy(context, overload, *positional, **keywords)
         finally:
             set_grad_mode(enabled, cut)
@@ -265,14 +263,13 @@ class _Recalling(_Mode):
         self.seen: defaultdict[OpOverload, int] = defaultdict(int)
         self.pending: Callable[[], None] | None = None
 
-    def __enter__(self) -> _Mode:
+    def _inside(self) -> dict[str, object]:
         self.seen.clear()  # a recomputation for a second backward call starts over
         self.pending = None
-        return super().__enter__()
+        return super()._inside()
 
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        if exception[0] is None:
+    def _left(self, failed: bool) -> None:
+        if not failed:
             self._settle()
 
     def _settle(self) -> None:

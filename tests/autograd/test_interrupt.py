@@ -12,9 +12,11 @@ import dis
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from types import CodeType, FrameType
@@ -25,15 +27,16 @@ import pytest
 
 import retrograd as torch
 from retrograd import core
+from retrograd.autograd import forward_ad, graph
 from retrograd.engine import state
 from retrograd.engine.accumulate import ACTIVE, GRAD_LOCK
-from retrograd.engine.state import HOT, STATE, TRANSFORMS
+from retrograd.engine.state import ANOMALY, HOT, STATE, TRANSFORMS
 from retrograd.lifecycle.site import is_library
 from retrograd.utils.checkpoint import checkpoint
 
 _PACKAGE = os.path.dirname(torch.__file__)
 _TRACED = (
-    *(os.path.join(_PACKAGE, room) for room in ("autograd", "engine")),
+    *(os.path.join(_PACKAGE, room) for room in ("autograd", "engine", "func", "transforms")),
     os.path.join(_PACKAGE, "utils"),
     "<retrograd run",
 )
@@ -108,9 +111,13 @@ class Interruption:
         found = self._plans.get(code)
         if found is None:
             found = set()
+            table: Any = dis._parse_exception_table(code)  # type: ignore[attr-defined]
             for before, after in pairwise(dis.get_instructions(code)):
                 if before.opname.startswith("CALL"):
-                    found.add(after.offset)
+                    # A signal that is seen after a call belongs to the call. Where a block ends
+                    # with it, raising at the next instruction would be another thing.
+                    if _handler(table, before.offset) == _handler(table, after.offset):
+                        found.add(after.offset)
                 elif before.opname == "JUMP_BACKWARD":
                     found.add(before.argval)  # what follows it in memory may be a handler
             self._plans[code] = found
@@ -124,16 +131,23 @@ class Interruption:
             raise KeyboardInterrupt
 
 
+def _handler(table: Any, offset: int) -> int | None:
+    """Where an exception at an instruction goes."""
+    return next((entry.target for entry in table if entry.start <= offset < entry.end), None)
+
+
 def idle() -> tuple[Any, ...]:
     """Everything that a backward call sets for its duration."""
     return (
         *(STATE.call, STATE.depth, STATE.grad_enabled, STATE.cut, STATE.inference),
         *(STATE.saved_hooks, HOT["NO_GRAD"], HOT["UNUSUAL"], ACTIVE.calls),
         *(TRANSFORMS.active, TRANSFORMS.dual_levels),
+        *(STATE.vmaps, STATE.duals, STATE.transforms, STATE.saved_hooks_refused, STATE.op_modes),
+        *(STATE.passes_tangents, STATE.asked, ANOMALY.enabled, forward_ad._current_level),
     )
 
 
-IDLE = (None, 0, True, None, False, (), 0, 0, 0, 0, 0)
+IDLE = (None, 0, True, None, False, (), *(0,) * 5, (), (), 0, None, (), True, False, False, -1)
 
 
 def network(x: Any, w: Any) -> Any:
@@ -264,6 +278,96 @@ def test_modes_and_their_counts_change_in_one_step() -> None:
         assert not [n for n in names[first:until] if n.startswith(("CALL", "JUMP_BACKWARD"))]
 
 
+def _anomaly(x: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly():
+            (x * 2).sum().backward()
+
+
+def _modes(x: Any) -> None:
+    with torch.no_grad(), torch.enable_grad():
+        x * 2
+    with torch.inference_mode(), torch.no_grad():
+        x * 2
+
+
+def _saved_hooks(x: Any) -> None:
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        (x * x).sum().backward()
+    with graph.disable_saved_tensors_hooks("no"):
+        x * 2
+
+
+def _dual(x: Any) -> None:
+    with forward_ad.dual_level():
+        forward_ad.make_dual(x, torch.ones_like(x)).sin()
+
+
+def _drawn(x: Any) -> None:
+    torch.vmap(lambda row: row + torch.randn(2), randomness="different")(x)
+
+
+class _Square(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return 2 * gradient * ctx.saved_tensors[0]
+
+
+BLOCKS: dict[str, Callable[[Any], Any]] = {
+    "modes": _modes,
+    "anomaly": _anomaly,
+    "saved hooks": _saved_hooks,
+    "checkpoint": lambda x: checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum(),
+    "dual level": _dual,
+    "vmap": torch.vmap(lambda row: row.sum() * row),
+    "nested": torch.vmap(torch.vmap(lambda x: x.sin())),
+    "drawn": _drawn,
+    "custom": torch.vmap(_Square.apply),
+    "grad": torch.func.grad(lambda x: x.exp().sum()),
+    "vmap of grad": torch.vmap(torch.func.grad(lambda x: x.exp().sum())),
+    "jvp": lambda x: torch.func.jvp(torch.sin, (x,), (x,)),
+    "hessian": lambda x: torch.func.hessian(lambda x: x.exp().sum())(x),
+}
+
+
+@pytest.mark.skipif(not core.AVAILABLE, reason="the blocks of the core are the ones in one step")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_at_every_point(name: str) -> None:
+    """A block of modes is either not entered or left again."""
+    run = BLOCKS[name]
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    run(x)
+    run(x)
+    with Interruption(0) as counted:
+        run(x)
+    interrupted = 0
+    gc.disable()
+    try:
+        for number in range(1, counted.passed, 1 + counted.passed // 120):
+            try:
+                with Interruption(number):
+                    run(x)
+            except KeyboardInterrupt:
+                interrupted += 1  # otherwise it came where Python swallows exceptions
+            assert idle() == IDLE, number
+    finally:
+        gc.enable()
+    run(x)
+    assert interrupted > min(counted.passed, 120) / 3
+
+
 def test_exceptions_in_hooks_name_themselves_later() -> None:
     x, w = leaves()
     h = (x @ w).tanh()
@@ -352,6 +456,15 @@ def test_signals() -> None:
     x = torch.ones(3, requires_grad=True)
     chain(x, 10).backward()
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork") or not core.AVAILABLE, reason="needs fork and the core")
+def test_a_training_loop_interrupted_at_random_moments() -> None:
+    program = [sys.executable, "-m", "tests.autograd.interrupted_training", "400", "1"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
 
 
 def test_asynchronous_exceptions_in_a_thread() -> None:

@@ -6,14 +6,13 @@ view is a view. `jvp` has to keep to that, since the tangents it returns are tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.autograd.custom.outputs import Outputs
 from retrograd.autograd.function import FunctionCtx
 from retrograd.engine.function_node import FunctionNode
+from retrograd.engine.state import Modes
 from retrograd.engine.views import Link
 from retrograd.notices import runtime_error
 from retrograd.ops.making.creation import zeros_like
@@ -22,15 +21,9 @@ from retrograd.transforms import forward
 from retrograd.transforms.forward import DualLevel
 
 
-@contextmanager
-def paused() -> Iterator[None]:
+def paused() -> Modes:
     """Ops of this thread pass no tangents on: those inside `forward` are not the Function's."""
-    before = forward.THREAD.enabled
-    forward.THREAD.enabled = False
-    try:
-        yield
-    finally:
-        forward.THREAD.enabled = before
+    return Modes(passes_tangents=False)
 
 
 def set_function_tangents(calls: Outputs, outputs: tuple[Any, ...]) -> None:

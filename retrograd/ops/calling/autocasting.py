@@ -50,8 +50,8 @@ class _Weights:
         if found is not None:
             return found[1]
         enabled, cut = STATE.grad_enabled, STATE.cut
-        set_grad_mode(True)  # the first use may be under no_grad, a later one not
         try:
+            set_grad_mode(True)  # the first use may be under no_grad, a later one not
             made: Tensor = RECORDED._to_dtype(weight, target, None)
         finally:
             set_grad_mode(enabled, cut)
@@ -130,8 +130,8 @@ AUTOCAST.cast_arguments = cast_arguments
 def without_autocast(function: Callable[..., object], args: Any, options: Any) -> Any:
     """Call a function with autocast off."""
     lower = STATE.autocast
-    set_autocast(None)
     try:
+        set_autocast(None)
         return function(*args, **options)
     finally:
         set_autocast(lower)

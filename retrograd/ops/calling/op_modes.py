@@ -47,8 +47,8 @@ def through_modes(
     def inside() -> Computed:
         return through_modes(op, args, compute, targets, form)
 
-    set_op_modes(outer)
     try:
+        set_op_modes(outer)
         innermost: OpMode = modes[-1]
         return innermost.run(op, args, targets, form, inside if outer else compute)
     finally:

@@ -47,6 +47,7 @@ def library_objects() -> dict[str, Any]:
         "BackwardCall": BackwardCall,
         "HOT": state.HOT,
         "STATE": state.STATE,
+        "TRANSFORMS": state.TRANSFORMS,
         "INFERENCE_CELL": INFERENCE_CELL,
         "numbers": state._numbers,
         "refresh": views.refresh,
