@@ -98,8 +98,23 @@ def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
     """The edit of the file on the disk; raises `CannotWrite`."""
     try:
         before = bytes_of(fix.place.file)
+    except OSError as error:
+        raise CannotWrite("the file cannot be read") from error
+    return _edit_of_text(before, fix, diagnosis, other)
+
+
+def write_further(edit: FileEdit, fix: Fix, diagnosis: Diagnosis) -> FileEdit:
+    """An edit and, in the text that it gave, a further fix: one change of the file."""
+    if fix.place.file != edit.file:
+        raise CannotWrite("it is another file")
+    further = _edit_of_text(edit.after, fix, diagnosis)
+    return FileEdit(edit.file, edit.before, further.after)
+
+
+def _edit_of_text(before: bytes, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
+    try:
         text, encoding = decoded(before)
-    except (OSError, SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError) as error:
         raise CannotWrite("the file cannot be read") from error
     try:
         after = edited(text, fix, diagnosis, other).encode(encoding)
@@ -159,16 +174,24 @@ def diff_of(edit: FileEdit) -> str:
     """The edit as a unified diff with two lines of context, as `patch` reads it."""
     name = _shown(edit.file)
     before, after = _lines(edit.before), _lines(edit.after)
+    found = _unified(before, after, name)
     if len(before) == len(after):
         # Line by line: where a line stands twice, the one that changes is shown as changed.
-        before, after = _numbered(before), _numbered(after)
-    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", n=2)
-    lines = (_NUMBER.sub("", line) for line in lines)
+        # A line that has moved is not: all lines between would be.
+        plain, found = found, _unified(_numbered(before), _numbered(after), name)
+        found = [_NUMBER.sub("", line) for line in found]
+        if sum(line[0] in "+-" for line in plain) < sum(line[0] in "+-" for line in found):
+            found = plain
     return "".join(
-        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in found
     )
 
 
+def _unified(before: list[str], after: list[str], name: str) -> list[str]:
+    return list(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", n=2))
+
+
+_LINE = re.compile("[^\n]*\n|[^\n]+")
 _NUMBER = re.compile("(?<=^[-+ ])[0-9]+\0")
 
 
@@ -178,7 +201,8 @@ def _numbered(lines: list[str]) -> list[str]:
 
 def _lines(data: bytes) -> list[str]:
     text, _ = decoded(data)
-    return text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
+    # not `splitlines`: for `patch` a form feed ends no line
+    return _LINE.findall(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _shown(file: str) -> str:

@@ -17,7 +17,14 @@ from typing import Any, Protocol
 
 from retrograd.diagnostics.report import Fix
 from retrograd.doctor.fixes.compare import gained, harm, idle, named
-from retrograd.doctor.fixes.edits import FileEdit, choose, edit_of, other_edits
+from retrograd.doctor.fixes.edits import (
+    FileEdit,
+    choose,
+    edit_of,
+    other_edits,
+    write_further,
+)
+from retrograd.doctor.fixes.text import CannotWrite
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.result import PROCESS, Result, result_from
 from retrograd.watching.files import as_json
@@ -25,6 +32,7 @@ from retrograd.watching.processes import command_of
 
 PERMIT = " (--verify tries it nevertheless)"
 MOST_TRIES = 4
+MOST_FORMS = 4  # of one fix: another way to write it, and it with the next one of its kind
 MOST_SECONDS = 240.0  # for all tries together
 STARTING = 120.0  # what a process may need to import torch and to write its answer
 LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
@@ -186,9 +194,11 @@ def _try(
     """Try the edit of a fix; if it fails, its other form. The first failure is what is told."""
     edit = edit_of(fix)
     assert edit is not None
-    for form in [edit, *other_edits(fix)]:
-        if form is not edit and time.monotonic() > deadline:
-            return
+    waiting = [edit, *other_edits(fix)]
+    seen: list[FileEdit] = []
+    while waiting and (not seen or time.monotonic() < deadline):
+        form = waiting.pop(0)
+        seen.append(form)
         found = run_trial(form, request)
         if isinstance(found, str):
             fix.verification = fix.verification or f"not tried to the end: {found}"
@@ -205,6 +215,22 @@ def _try(
         fix.verified, fix.verification = False, fix.verification or problem
         if problem == harm(request.first, found.result):
             vars(fix)["_harmful"] = True
+        further = _further(form, found, diagnosis, fix)
+        if further is not None and further not in seen and len(seen) < MOST_FORMS:
+            waiting.insert(0, further)
+
+
+def _further(form: FileEdit, found: Outcome, diagnosis: Diagnosis, fix: Fix) -> FileEdit | None:
+    """The edit with what the trial itself advises: of two carried states the second one too."""
+    for again in found.result.diagnoses[:1]:
+        if again.cause == diagnosis.cause:
+            for advised in again.fixes[:1]:
+                if advised.kind == fix.kind:
+                    try:
+                        return write_further(form, advised, again)
+                    except CannotWrite:
+                        return None
+    return None
 
 
 @dataclass
