@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons page page-test page-pictures drawings chromium docs-test
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons frameworks page page-test page-pictures drawings chromium docs-test
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -31,6 +31,7 @@ help:
 	@echo "make ubsan    the same with the sanitizer of undefined behaviour"
 	@echo "make builds   the tests of the compiled parts with each build of their loops that can run here"
 	@echo "make pythons  the quick tests on every Python from 3.11 on that is found"
+	@echo "make frameworks  the doctor on Lightning, Ignite, skorch, transformers ..., in an environment of their own"
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
 	@echo "make docs     the documentation as a site, in site/: open site/index.html"
@@ -88,6 +89,19 @@ pythons:
 
 oracle: $(VENV)/installed-test $(VENV)/installed-oracle
 	$(PYTEST) -m torch
+
+# The frameworks have an environment of their own. The constraint holds them to the one PyTorch: without
+# it pip may fetch another, of gigabytes.
+FRAMEWORKS := build/frameworks
+frameworks: $(FRAMEWORKS)/installed
+	$(FRAMEWORKS)/bin/python -m pytest -q -rs tests/frameworks $(ARGS)
+
+$(FRAMEWORKS)/installed: $(PACKAGE)
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	echo 'torch==2.13.0' > $(FRAMEWORKS)/constraints.txt
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(FRAMEWORKS)/constraints.txt \
+		--editable '.[test]' torch==2.13.0 lightning pytorch-ignite skorch stable-baselines3 transformers accelerate
+	@touch $@
 
 bench: $(VENV)/installed $(VENV)/installed-oracle
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -2,16 +2,19 @@
 
 Two calls of the same line tell nothing by their line numbers. Their stacks are compared from the
 outside: the same activation that went back to the head of a loop has gone on to another iteration;
-the same chain in another activation was called again by a loop elsewhere.
+the same chain in another activation was called again by a loop elsewhere. Where both stacks end in
+one and the same call of a library (`trainer.fit(model)`), the user's function that the library has
+called again in between is what repeats: `training_step`, `compute_loss`, `forward`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from retrograd.diagnostics.report import Place
-from retrograd.watching.lines import Step
+from retrograd.watching.lines import LEAF, Step
 from retrograd.watching.records import Call
 from retrograd.watching.source import Loop, loops_around
 
@@ -20,7 +23,7 @@ from retrograd.watching.source import Loop, loops_around
 class Repetition:
     """Something ran again: the frame of the stack it is in, and the loop if the program has it."""
 
-    level: int  # index into the stacks of both calls
+    level: int  # index into the stacks of both calls; their length if it is called beside them
     chain: int
     file: str
     loop: Loop | None  # None: another activation of the same function, called by a library
@@ -56,21 +59,48 @@ def between(first: Call, second: Call) -> Repetition | None:
                 return Repetition(level, after.chain, file, loop)
         if before.line != after.line:
             return None
+    return _called_again(first, second) if first.stack == second.stack else None
+
+
+def _called_again(first: Call, second: Call) -> Repetition | None:
+    """The user's function that a library has called before each of two backward calls of its own.
+
+    The loop is the library's, so the stacks of the calls do not differ. The function that was left
+    last before the second call is nearest to its loss.
+    """
+    if not second.stack:
+        return None
+    log, caller = second.log, second.stack[-1]
+    start, end = (bisect_left(log.numbers, call.start) for call in (first, second))
+    earlier = {site[0]: site[2] for site in log.sites[:start]}
+    for chain, _, activation in reversed(log.sites[start:end]):
+        known = log.chains.known[chain]
+        if known is None or (known.parent, known.parent_line) != (caller.chain, caller.line):
+            continue
+        if earlier.get(chain, activation) != activation:
+            return Repetition(len(second.stack), chain, known.code.co_filename, None)
     return None
+
+
+def is_called_beside(call: Call, repetition: Repetition | None) -> bool:
+    """Whether what repeats is a function that a library calls beside a backward of its own."""
+    return repetition is not None and repetition.level >= len(call.stack)
 
 
 def iteration_of(call: Call, repetition: Repetition) -> int:
     """Which pass of the loop (or which call of the function) a call belongs to, from 1."""
-    step = call.stack[repetition.level]
+    beside = is_called_beside(call, repetition)
+    step = Step(repetition.chain, LEAF, 0) if beside else call.stack[repetition.level]
     if repetition.loop is None:
         seen: dict[int, None] = {}
         for number, site in zip(call.log.numbers, call.log.sites, strict=True):
-            if number > call.start:
+            # beside: the next call of the function may begin before anything else is made
+            if number > call.start or (beside and number == call.start):
                 break
             if site[0] == step.chain:
                 seen[site[2]] = None
         earlier = [activation for activation in seen if activation < step.activation]
-        return len(earlier) + 1
+        return len(earlier) if beside else len(earlier) + 1
     return 1 + call.log.turns_before(call.edges, step.activation, repetition.loop.header)
 
 

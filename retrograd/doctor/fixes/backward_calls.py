@@ -391,8 +391,13 @@ def zero_grad(task: Task) -> None:
 
 
 def _owner(statement: ast.stmt) -> str:
+    """The optimizer of a step; `scaler.step(optimizer)` is one of the optimizer."""
     call = call_statement(statement, "step")
-    return "" if call is None else dotted(receiver(call))
+    if call is None:
+        return ""
+    owner = dotted(receiver(call))
+    scaled = "scaler" in owner.lower() and len(call.args) == 1
+    return dotted(call.args[0]) if scaled else owner
 
 
 def _is_schedule(statement: ast.stmt) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from retrograd.diagnostics.report import Place
+from retrograd.doctor.evidence import repeats
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack
 from retrograd.watching import source
 from retrograd.watching.holders import Held
@@ -353,8 +354,8 @@ def _is_named(node: ast.AST, name: str) -> bool:
 def step_line(evidence: SecondBackward, steps: list[OptimizerStep]) -> Place | None:
     """The line of the last optimizer step before the failing call."""
     earlier = steps[: evidence.call.steps]
-    if not earlier:
-        return None
+    if not earlier or repeats.is_called_beside(evidence.call, evidence.repetition):
+        return None  # no step, or a library's
     stack: list[Step] = earlier[-1].stack
     if evidence.held is not None:  # where the state is known, as near to the step as possible
         for step in reversed(stack):
@@ -367,6 +368,20 @@ def step_line(evidence: SecondBackward, steps: list[OptimizerStep]) -> Place | N
                 code = evidence.log.chains.of(step.chain).code
                 return Place(code.co_filename, step.line, code.co_qualname)
     return evidence.log.place_of(stack)
+
+
+def called_by_its_users(evidence: SecondBackward) -> str:
+    """`self.state`, as the lines that use the value call what `model.state` is outside."""
+    if evidence.held is None or not repeats.is_called_beside(evidence.call, evidence.repetition):
+        return ""
+    attribute = last_attribute(evidence.held.path)
+    for stack in [*evidence.consumers, evidence.made]:
+        function = source.function_around(stack[-1][1].file, stack[-1][1].line) if stack else None
+        for node in [] if function is None else ast.walk(function):
+            if isinstance(node, ast.Attribute) and node.attr == attribute:
+                _, bracket, items = evidence.held.path.rpartition(f".{attribute}")[2].partition("[")
+                return f"{ast.unparse(node)}{bracket}{items}"
+    return ""
 
 
 def called_in_words(held: Held | None, made: Stack) -> str:

@@ -44,7 +44,8 @@ def name_of(evidence: SecondBackward) -> str:
         updated = places.updated_attribute(evidence.consumers)
         if updated is not None:
             return updated[1]
-    return places.called_in_words(evidence.held, evidence.made)
+    own = places.called_by_its_users(evidence)
+    return own or places.called_in_words(evidence.held, evidence.made)
 
 
 def quoted(evidence: SecondBackward) -> str:
