@@ -39,6 +39,7 @@ CAUSES = {
     "lightning_inplace": "inplace-after-save",
     "lightning_state": "stale-state-carried",
     "lightning_tuple": "stale-state-carried",
+    "sb3_state": "stale-state-carried",
     "skorch_average": "stale-state-carried",
 }
 
