@@ -138,6 +138,8 @@ def _carried_by_name(
     name, step = seen.node.id, seen.step
     if not step.always_in(loop) or name in scope.shared:
         return False
+    if backward.name == name:
+        return False  # a total that is itself sent back, which is RGL105
     inside = [b for b in scope.bindings(name) if loop in b.step.loops]
     first = [b for b in scope.bindings(name) if loop not in b.step.loops]
     if len(inside) != 1 or not first or first[0].step.index > inside[0].step.index:
