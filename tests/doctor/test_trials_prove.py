@@ -196,6 +196,30 @@ for step in range(8):
     g_opt.step()
 """
 
+REMEMBERED = """
+class Tracker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.update = nn.GRUCell(3, 5)
+        self.memory = torch.zeros(7, 5)
+
+    def forward(self, nodes, events):
+        rows = self.update(events, self.memory[nodes])
+        memory = self.memory.clone()
+        memory[nodes] = rows
+        self.memory = memory
+        return rows.mean(1)
+
+
+model = Tracker()
+opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+for batch in range(8):
+    opt.zero_grad()
+    loss = (model(torch.randperm(7)[:4], torch.randn(4, 3)) - torch.randn(4)).pow(2).mean()
+    loss.backward()
+    opt.step()
+"""
+
 
 def tried(folder: Path, text: str) -> Run:
     pytest.importorskip("torch")
@@ -231,3 +255,10 @@ def test_an_adversarial_loss_does_not_flow_into_the_critics_step(tmp_path: Path)
     assert moved["verification"] == (
         "the step of critic would also use gradients of another optimizer's loss"
     )
+
+
+@pytest.mark.torch
+def test_a_memory_is_cut_where_it_is_read_and_kept_and_not_cleared(tmp_path: Path) -> None:
+    first = proposals(tried(tmp_path, REMEMBERED))[0]
+    assert first["kind"] == "detach" and first["verified"]
+    assert "+        memory[nodes] = rows.detach()\n" in str(first["diff"])

@@ -221,9 +221,12 @@ def _try(
 
 
 def _further(form: FileEdit, found: Outcome, diagnosis: Diagnosis, fix: Fix) -> FileEdit | None:
-    """The edit with what the trial itself advises: of two carried states the second one too."""
+    """The edit with what the trial itself advises: of two carried states the second one too.
+
+    A state that is cut where it is read may still grow where it is kept: then it is cut there too.
+    """
     for again in found.result.diagnoses[:1]:
-        if again.cause == diagnosis.cause:
+        if again.cause in (diagnosis.cause, "accumulated-history"):
             for advised in again.fixes[:1]:
                 if advised.kind == fix.kind:
                     try:
