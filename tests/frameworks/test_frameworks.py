@@ -38,9 +38,12 @@ CAUSES = {
     "ignite_state": "stale-state-carried",
     "lightning_inplace": "inplace-after-save",
     "lightning_state": "stale-state-carried",
+    "lightning_total_returned": "accumulated-history",
     "lightning_tuple": "stale-state-carried",
     "sb3_state": "stale-state-carried",
     "skorch_average": "stale-state-carried",
+    "skorch_inplace": "inplace-after-save",
+    "transformers_average": "stale-state-carried",
 }
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
