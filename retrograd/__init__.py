@@ -123,7 +123,9 @@ _PLACES = {
     "func": "vmap",
     "futures": "Future",
     "model_summary": "summary",
+    "_C": "PyTorchFileReader PyTorchFileWriter",
     "namespaces.idle": "AcceleratorError OutOfMemoryError",
+    "namespaces.streams": "Event Stream",
     "progress_bar": "progress",
     "serialization": "load save",
 }

@@ -8,6 +8,10 @@ Written by ``python -m retrograd.compat.stubs``.
 from typing import NoReturn
 from typing_extensions import deprecated
 
+ENV_TORCH_HOME: str
+from retrograd.namespaces.told import HASH_REGEX as HASH_REGEX
+READ_DATA_CHUNK: int
+from retrograd.namespaces.told import _get_torch_home as _get_torch_home
 @deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
 def download_url_to_file(*args: object, **options: object) -> NoReturn: ...
 from retrograd.namespaces.told import get_dir as get_dir

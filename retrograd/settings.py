@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -177,3 +178,12 @@ def compile(model: object = None, **options: object) -> Any:
 def replayed(step: Callable[..., Any]) -> Any:
     """A step that runs from a plan."""
     raise NotImplementedError
+
+
+def parallel_info() -> str:
+    """How many threads there are, in lines."""
+    return (
+        f"retrograd:\n\tget_num_threads() : {get_num_threads()}\n"
+        f"\tget_num_interop_threads() : {get_num_interop_threads()}\n"
+        f"os.cpu_count() : {os.cpu_count()}\n"
+    )

@@ -11,6 +11,7 @@ from typing import NoReturn
 from typing_extensions import deprecated
 
 from retrograd.nn.optimized import OptimizedModule as OptimizedModule
+from retrograd._dynamo import _trace_wrapped_higher_order_op as _trace_wrapped_higher_order_op
 allow_in_graph = itself
 assume_constant_result = itself
 from retrograd._dynamo import config as config

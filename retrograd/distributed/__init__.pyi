@@ -69,6 +69,7 @@ class TCPStore:
 from retrograd.distributed.collectives import Work as Work
 from retrograd.distributed import _composable as _composable
 from retrograd.distributed import _functional_collectives as _functional_collectives
+from retrograd.distributed import _tensor as _tensor
 from retrograd.distributed import algorithms as algorithms
 from retrograd.distributed.collectives import all_gather as all_gather
 from retrograd.distributed.collectives import all_gather_coalesced as all_gather_coalesced

@@ -64,3 +64,47 @@ def set_stance(*args: object, **options: object) -> Iterator[None]:
 def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
     """The context in which leaving a graph is an error: there is no graph."""
     yield
+
+
+class TransformGetItemToIndex:
+    """The context in which a compiler reads ``x[i]`` in another way: there is none."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+class BroadcastingListCls:
+    """``BroadcastingList2[int]``: to a script, one number or a list of two."""
+
+    def __getitem__(self, types: object) -> None:
+        return None
+
+
+BROADCASTING = BroadcastingListCls()
+
+
+def boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Callable[..., Any],
+    if_false: Callable[..., Any],
+    module_name: str,
+    func_name: str,
+) -> Callable[..., Any]:
+    """A function that calls one of two, as an argument says."""
+
+    def chosen(*args: object, **options: object) -> Any:
+        found = args[arg_index] if len(args) > arg_index else options.get(arg_name, default)
+        return (if_true if found else if_false)(*args, **options)
+
+    chosen.__module__, chosen.__name__ = module_name, func_name
+    return chosen
+
+
+def any_itself(*args: object, **options: object) -> Callable[[F], F]:
+    """A decorator that leaves the function as it is."""
+    return itself

@@ -32,8 +32,11 @@ INDEX = {
         backends.openmp backends.opt_einsum backends.quantized backends.xnnpack
     """,
     "compilers": """
-        _dynamo _dynamo.config _dynamo.eval_frame _inductor _inductor.config compiler
-        compiler.config fx
+        _dynamo _dynamo._trace_wrapped_higher_order_op _dynamo.config _dynamo.eval_frame
+        _inductor _inductor.config _jit_internal _subclasses _subclasses.fake_tensor compiler
+        compiler.config fx fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor
+        fx.experimental.symbolic_shapes fx.graph fx.graph_module fx.interpreter fx.node fx.proxy
+        jit._script jit.annotations
     """,
     "devices": """
         accelerator cpu cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler cuda cuda.amp
@@ -41,11 +44,13 @@ INDEX = {
         cuda.nvtx cuda.random cuda.streams mps mtia xpu
     """,
     "elsewhere": """
-        ao ao.quantization export hub masked monitor nested onnx package quantization
+        ao ao.quantization export hub masked monitor nested onnx onnx.symbolic_helper
+        package quantization
         utils.bundled_inputs utils.mobile_optimizer utils.model_zoo
     """,
     "layers": """
-        autograd.variable nn.modules nn.modules.activation nn.modules.adaptive
+        autograd.variable nn.attention.flex_attention nn.modules nn.modules.activation
+        nn.modules.adaptive
         nn.modules.batchnorm nn.modules.channelshuffle nn.modules.container nn.modules.conv
         nn.modules.distance nn.modules.dropout nn.modules.flatten nn.modules.fold
         nn.modules.instancenorm nn.modules.lazy nn.modules.linear
@@ -57,17 +62,28 @@ INDEX = {
     """,
     "processes": """
         distributed._composable distributed._composable.fsdp distributed._functional_collectives
-        distributed.algorithms distributed.algorithms.join distributed.checkpoint
+        distributed._tensor distributed._tensor.experimental distributed.algorithms
+        distributed.algorithms.join
+        distributed.checkpoint distributed.checkpoint.default_planner
+        distributed.checkpoint.filesystem distributed.checkpoint.format_utils
+        distributed.checkpoint.hf_storage distributed.checkpoint.metadata
+        distributed.checkpoint.optimizer
+        distributed.checkpoint.planner distributed.checkpoint.state_dict
+        distributed.checkpoint.state_dict_loader distributed.checkpoint.state_dict_saver
+        distributed.checkpoint.stateful distributed.checkpoint.storage
         distributed.constants distributed.device_mesh distributed.elastic
         distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors
-        distributed.fsdp distributed.fsdp.fully_sharded_data_parallel distributed.nn
+        distributed.fsdp distributed.fsdp.api
+        distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.wrap distributed.nn
         distributed.optim distributed.pipelining distributed.rpc distributed.tensor
-        distributed.tensor._utils distributed.tensor.placement_types
+        distributed.tensor._utils distributed.tensor.experimental distributed.tensor.parallel
+        distributed.tensor.placement_types
     """,
     "tools": """
-        _C functional utils.backcompat utils.cpp_extension utils.data._utils
+        _C _C._nn __config__ __future__ _tensor functional utils.backcompat utils.cpp_extension
+        utils.data._utils
         utils.data._utils.collate utils.data._utils.fetch utils.data._utils.worker
-        utils.flop_counter utils.throughput_benchmark version
+        utils.deterministic utils.flop_counter utils.throughput_benchmark version
     """,
 }
 """The modules that are made from the table, by the file that describes them."""

@@ -227,6 +227,12 @@ class AbsentType:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def __repr__(self) -> str:
+        return f"<class '{self.name}'>"
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
     def __call__(self, *args: object) -> object:
         raise explained(
             TypeError(f"type {self.name} not available. Torch not compiled with CUDA enabled.")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 _told: dict[str, Any] = {"frozen": False, "fastpath": True, "compiler": "inductor", "hub": None}
+
+
+HASH_REGEX: re.Pattern[str] = re.compile(r"-([a-f0-9]*)\.")
+"""Where the name of a downloaded file has the start of its hash."""
 
 
 def flags_frozen() -> bool:
@@ -38,13 +43,17 @@ def set_default_backend(backend: str) -> None:
     _told["compiler"] = backend
 
 
+def _get_torch_home() -> str:
+    """The folder where PyTorch keeps what it downloads."""
+    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder where PyTorch keeps downloaded models."""
     if _told["hub"] is not None:
         return str(_told["hub"])
-    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
-    home = os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
-    return os.path.join(home, "hub")
+    return os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

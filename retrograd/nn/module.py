@@ -13,7 +13,7 @@ from typing import Any
 
 from retrograd.core import shortcut
 from retrograd.lifecycle.layers import note_layer
-from retrograd.nn import module_hooks
+from retrograd.nn import module_hooks, module_walk
 from retrograd.nn.module_convert import ConversionMethods
 from retrograd.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE, HookMethods
 from retrograd.nn.module_hooks import register_module_backward_hook as register_module_backward_hook
@@ -330,3 +330,7 @@ def indented(text: str) -> str:
     """The text of a submodule, two columns further to the right; empty lines stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+
+
+# `typing.get_type_hints` of a module looks there for the names in annotations
+vars(module_walk)["Module"] = Module

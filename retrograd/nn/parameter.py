@@ -76,11 +76,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             flag_leaf(made, bool(requires_grad))
         return made
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        pass
+    def __init__(self, *args: object, **options: object) -> None:
+        """Nothing is left to do: `__new__` made it, which subclasses give other arguments."""
 
     def __repr__(self) -> str:
-        return format_parameter(Tensor.__repr__(self))
+        text = Tensor.__repr__(self)
+        return format_parameter(text if type(self) is Parameter else f"Parameter({text})")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """A parameter with memory of its own, without the gradient, as in PyTorch."""

@@ -59,7 +59,16 @@ class _Named:
     """The kind of all named tuples; the class itself is the context."""
 
 
-LEAF = TreeSpec(None, None, [])
+class LeafSpec(TreeSpec):
+    """The shape of a leaf."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+
+LEAF = LeafSpec()
 _SEQUENCES: tuple[type, ...] = (tuple, list)
 _DICTIONARIES: tuple[type, ...] = (dict, OrderedDict)
 LEAVES: set[type] = {Tensor}

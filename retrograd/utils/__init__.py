@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = on_first_use(
     {"swapping": "swap_tensors"},
     modules="""
         _foreach_utils _pytree backcompat benchmark bundled_inputs checkpoint collect_env
-        cpp_extension data dlpack flop_counter hooks mobile_optimizer model_zoo
+        cpp_extension data deterministic dlpack flop_counter hooks mobile_optimizer model_zoo
         throughput_benchmark
     """,
 )

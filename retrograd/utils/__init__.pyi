@@ -13,6 +13,7 @@ from retrograd.utils import checkpoint as checkpoint
 from retrograd.utils import collect_env as collect_env
 from retrograd.utils import cpp_extension as cpp_extension
 from retrograd.utils import data as data
+from retrograd.utils import deterministic as deterministic
 from retrograd.utils import dlpack as dlpack
 from retrograd.utils import flop_counter as flop_counter
 from retrograd.utils import hooks as hooks

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from retrograd.namespaces import from_table
 from retrograd.transforms.trees import LEAF, REGISTERED, TreeSpec, _node_of, flatten, unflatten
+from retrograd.transforms.trees import LeafSpec as LeafSpec
 
 __all__ = [
     *("PyTree", "TreeSpec", "is_namedtuple", "register_pytree_node", "tree_all", "tree_all_only"),
@@ -37,6 +39,11 @@ def register_pytree_node(
     if cls in REGISTERED:
         raise ValueError(f"{cls!r} is already registered as pytree node.")
     REGISTERED[cls] = (flatten_fn, unflatten_fn)
+    keys: Any = names.get("flatten_with_keys_fn")
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, keys)
+
+
+_register_pytree_node = register_pytree_node  # the older name
 
 
 def _dict_flatten(d: dict[_K, _V]) -> tuple[list[_V], list[_K]]:
@@ -49,6 +56,34 @@ def _dict_unflatten(values: Iterable[_V], context: list[_K]) -> dict[_K, _V]:
 
 def _dict_flatten_with_keys(d: dict[_K, _V]) -> tuple[list[tuple[_K, _V]], list[_K]]:
     return list(d.items()), list(d)
+
+
+class NodeDef(NamedTuple):
+    """How values of a class become their children and a context, and back."""
+
+    type: type[Any]
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Any]] | None
+
+
+def _parts(value: object) -> tuple[list[Any], Any]:
+    node = _node_of(value)
+    assert node is not None
+    return node[2], node[1]
+
+
+def _whole(kind: type, parts: Iterable[Any], context: Any) -> Any:
+    children = list(parts)
+    return unflatten(children, TreeSpec(kind, context, [LEAF] * len(children)))
+
+
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    kind: NodeDef(kind, _parts, partial(_whole, kind), None)
+    for kind in (tuple, list, dict, OrderedDict, defaultdict, deque)
+}
+"""The classes that are nodes of trees, to look at: `register_pytree_node` adds to them."""
+SUPPORTED_NODES[namedtuple] = NodeDef(tuple, _parts, lambda parts, context: context(*parts), None)
 
 
 class _Kept:

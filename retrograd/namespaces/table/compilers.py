@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 from retrograd.namespaces.rows import (
+    TABLE,
     Group,
     aliases,
     answers,
@@ -21,6 +22,7 @@ from retrograd.namespaces.rows import (
     more,
     patch,
     refusals,
+    same,
     settings,
 )
 
@@ -169,8 +171,88 @@ module(
         classes="Graph GraphModule Interpreter Node Proxy Tracer Transformer",
     ),
 )
+_GRAPHS = "Graphs taken from Python code, under the name of PyTorch's module: there are none."
+for _name, _names in {
+    "graph": "Graph",
+    "graph_module": "GraphModule",
+    "interpreter": "Interpreter Transformer",
+    "node": "Node map_arg has_side_effect",
+    "proxy": "Proxy",
+    "_symbolic_trace": "Tracer symbolic_trace wrap",
+}.items():
+    module(f"fx.{_name}", _GRAPHS, aliases("retrograd.fx", _names))
+TABLE["fx.node"].rows.update(settings(Argument=object, Target=object))
+TABLE["fx.proxy"].rows.update(
+    refusals(_WHY, classes="Attribute GraphAppendingTracer ParameterProxy TraceError TracerBase")
+)
+TABLE["fx._symbolic_trace"].rows.update(
+    answers(
+        False,
+        is_fx_tracing="Whether a graph is being taken: no.",
+        is_fx_symbolic_tracing="Whether a graph is being taken: no.",
+    )
+)
+module("fx.experimental", "Newer parts of graphs taken from Python code: there are none.")
+module(
+    "fx.experimental.proxy_tensor",
+    "Graphs of the calls that a program makes: there are none.",
+    answers(object | None, get_proxy_mode="What records the calls: nothing, so None."),
+    refusals(_WHY, "make_fx", "ProxyTorchDispatchMode"),
+)
+module(
+    "fx.experimental.symbolic_shapes",
+    "Sizes that stand for any number: here sizes are plain integers.",
+    aliases(_AS_WRITTEN, "guard_int=itself hint_int=itself"),
+    answers(False, free_symbols="The unknowns in a size: none."),
+    refusals("sizes are plain integers", classes="ShapeEnv"),
+)
+module(
+    "_dynamo._trace_wrapped_higher_order_op",
+    "Functions inside compiled graphs: there are none.",
+    aliases(_AS_WRITTEN, "TransformGetItemToIndex"),
+    refusals(_WHY, "trace_wrapped"),
+)
+module("_subclasses", "Tensors without values: there are none.")
+module(
+    "_subclasses.fake_tensor",
+    "Tensors without values: there are none; ``device='meta'`` is not there either.",
+    answers(False, is_fake="Whether a tensor has no values: no."),
+    refusals(
+        "there are no tensors without values; make the tensor",
+        classes="DataDependentOutputException DynamicOutputShapeException FakeTensor"
+        " FakeTensorConverter FakeTensorMode UnsupportedFakeTensorException",
+    ),
+)
+TABLE["_subclasses"].rows.update(same("_subclasses.fake_tensor"))
+
+_BROADCASTING = " ".join(f"BroadcastingList{n}=BROADCASTING" for n in range(1, 7))
+module(
+    "jit.annotations",
+    "Types that only a script could tell from Python's.",
+    aliases(_AS_WRITTEN, _BROADCASTING),
+    aliases("retrograd.futures", "Future"),
+    aliases("typing", "Any Dict List Optional Tuple"),
+    aliases("retrograd.tensor", "Tensor"),
+)
+module(
+    "jit._script",
+    "The module of PyTorch's where `torch.jit.script` is written.",
+    aliases("retrograd.jit", "Attribute ScriptModule script"),
+    aliases("retrograd.jit", "CompilationUnit RecursiveScriptModule ScriptFunction"),
+)
+module(
+    "_jit_internal",
+    "Marks for scripts, which are never made: functions are left as they are.",
+    aliases(_AS_WRITTEN, _BROADCASTING),
+    aliases(_AS_WRITTEN, "BroadcastingListCls boolean_dispatch _copy_to_script_wrapper=itself"),
+    aliases(_AS_WRITTEN, "_overload=itself _overload_method=itself"),
+    aliases("retrograd.jit", "export ignore is_scripting unused"),
+    aliases("retrograd.futures", "Future"),
+    aliases("typing", "Any Dict Final List Optional Tuple Union"),
+)
 more(
     "jit",
+    aliases("retrograd.jit", "_script_if_tracing=script_if_tracing"),
     refusals(
         "there is no TorchScript; keep the model's class in Python, and its weights with "
         "torch.save(model.state_dict(), file)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.namespaces.rows import aliases, answers, module, refusals, same
+from retrograd.namespaces.rows import aliases, answers, module, refusals, same, settings
 
 _NO_SCRIPT = "there is no TorchScript; keep the model in Python"
 _NO_DOWNLOAD = "nothing is downloaded; fetch the file yourself and read it with torch.load"
@@ -17,6 +17,15 @@ module(
         " installed",
         functions="export register_custom_op_symbolic unregister_custom_op_symbolic",
         classes="ExportableModule InputObserver ONNXProgram",
+    ),
+)
+module(
+    "onnx.symbolic_helper",
+    "How functions are written into files for other runtimes: nothing is exported here.",
+    aliases("retrograd.namespaces.as_written", "parse_args=any_itself quantized_args=any_itself"),
+    refusals(
+        "there is no exporter; export where PyTorch is installed",
+        functions="_get_tensor_sizes _is_none _maybe_get_const _unimplemented",
     ),
 )
 module(
@@ -50,7 +59,11 @@ module(
 module(
     "hub",
     "Models from the network: nothing is downloaded here.",
-    aliases("retrograd.namespaces.told", "get_dir set_dir"),
+    aliases("retrograd.namespaces.told", "HASH_REGEX _get_torch_home get_dir set_dir"),
+    settings(
+        ENV_TORCH_HOME="TORCH_HOME",
+        READ_DATA_CHUNK=128 * 1024,
+    ),
     refusals(_NO_DOWNLOAD, "download_url_to_file help list load load_state_dict_from_url"),
 )
 module(

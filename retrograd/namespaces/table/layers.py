@@ -7,7 +7,7 @@ True
 
 from __future__ import annotations
 
-from retrograd.namespaces.rows import Rows, aliases, module, same
+from retrograd.namespaces.rows import Rows, aliases, module, refusals, same, settings
 
 # PyTorch's files, and where the names are defined here: by module inside `nn`.
 _FILES = {
@@ -165,6 +165,20 @@ module(
     "optim._stateless",
     "Swapping an optimizer's parameters, under the name of PyTorch's module.",
     aliases("retrograd.optim.stateless", "swap_in_optimizer_params_and_state"),
+)
+module(
+    "nn.attention.flex_attention",
+    "Attention whose scores a function changes: refused.",
+    settings(_DEFAULT_SPARSE_BLOCK_SIZE=128),
+    refusals(
+        "scores are not changed by a function; give nn.functional.scaled_dot_product_attention "
+        "a mask, or a tensor that is added to the scores",
+        functions="""
+        and_masks create_block_mask create_mask create_nested_block_mask flex_attention noop_mask
+        or_masks
+        """,
+        classes="AuxOutput AuxRequest BlockMask FlexKernelOptions",
+    ),
 )
 module(
     "autograd.variable",

@@ -73,6 +73,48 @@ module(
         """,
     ),
 )
+for _name, _names in {
+    "default_planner": "DefaultLoadPlanner DefaultSavePlanner",
+    "filesystem": "FileSystemReader FileSystemWriter",
+    "hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
+    "metadata": "Metadata",
+    "optimizer": "load_sharded_optimizer_state_dict",
+    "planner": "LoadPlan LoadPlanner SavePlan SavePlanner",
+    "state_dict_loader": "load load_state_dict",
+    "state_dict_saver": "async_save save save_state_dict",
+    "storage": "StorageReader StorageWriter",
+}.items():
+    module(
+        f"distributed.checkpoint.{_name}",
+        "A module of PyTorch's where names of the package are written: refused.",
+        aliases("retrograd.distributed.checkpoint", _names),
+    )
+module(
+    "distributed.checkpoint.format_utils",
+    "Files of split models as one file, and back: refused.",
+    refusals(
+        "there is one process; use torch.save and torch.load",
+        "dcp_to_torch_save torch_save_to_dcp",
+        "BroadcastingTorchSaveReader DynamicMetaLoadPlanner",
+    ),
+)
+module(
+    "distributed.checkpoint.state_dict",
+    "States of models that are split over processes: refused.",
+    refusals(
+        "there is one process; use state_dict and load_state_dict of the model and the optimizer",
+        """
+        get_model_state_dict get_optimizer_state_dict get_state_dict set_model_state_dict
+        set_optimizer_state_dict set_state_dict
+        """,
+        "StateDictOptions",
+    ),
+)
+module(
+    "distributed.checkpoint.stateful",
+    "What has a state that can be kept.",
+    aliases("retrograd.namespaces.stateful", "Stateful"),
+)
 module(
     "distributed.constants",
     "How long a process waits for the others, by default.",
@@ -117,6 +159,31 @@ module(
     "distributed.fsdp.fully_sharded_data_parallel",
     "The module of PyTorch's where the classes of this package are written.",
     same("distributed.fsdp"),
+)
+module(
+    "distributed.fsdp.api",
+    "The module of PyTorch's where the options of this package are written: refused.",
+    aliases(
+        "retrograd.distributed.fsdp",
+        """
+        BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
+        LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
+        ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
+        StateDictSettings StateDictType
+        """,
+    ),
+)
+module(
+    "distributed.fsdp.wrap",
+    "Which layers are split over processes: refused.",
+    refusals(
+        _MODEL,
+        """
+        always_wrap_policy enable_wrap lambda_auto_wrap_policy size_based_auto_wrap_policy
+        transformer_auto_wrap_policy wrap
+        """,
+        "CustomPolicy ModuleWrapPolicy",
+    ),
 )
 module(
     "distributed.nn",
@@ -169,6 +236,33 @@ module(
         _TENSOR,
         functions="distribute_module distribute_tensor empty full ones rand randn zeros",
         classes="DTensor",
+    ),
+)
+module(
+    "distributed._tensor",
+    "The older place of `torch.distributed.tensor`.",
+    same("distributed.tensor"),
+)
+module(
+    "distributed.tensor.experimental",
+    "Newer parts of split tensors: refused.",
+    refusals(_TENSOR, "context_parallel implicit_replication local_map register_sharding"),
+)
+module(
+    "distributed._tensor.experimental",
+    "The older place of `torch.distributed.tensor.experimental`.",
+    same("distributed.tensor.experimental"),
+)
+module(
+    "distributed.tensor.parallel",
+    "Layers split over processes: refused.",
+    refusals(
+        _MODEL,
+        "loss_parallel parallelize_module",
+        """
+        ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleInputOutput
+        PrepareModuleOutput RowwiseParallel SequenceParallel
+        """,
     ),
 )
 module(

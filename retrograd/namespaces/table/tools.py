@@ -7,6 +7,10 @@ False
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+
 from retrograd.namespaces.rows import (
     Made,
     Settings,
@@ -20,6 +24,12 @@ from retrograd.namespaces.rows import (
 
 # ------------------------------------------------------------------------------- whole modules
 
+
+def _kernel(name: str, module: ModuleType) -> object:
+    """An op under the name that PyTorch's compiled part has for it."""
+    return getattr(import_module("retrograd").ops.aten, name)
+
+
 module(
     "version",
     "Versions: that of the PyTorch whose interface this is, and none of accelerators.",
@@ -32,6 +42,13 @@ module(
     "The few names that programs take from PyTorch's compiled part.",
     aliases("retrograd.ops.linalg.matrices", "_LinAlgError=LinAlgError"),
     aliases("retrograd.random", "Generator"),
+    aliases("builtins", "_TensorMeta=type"),  # the class of Tensor, here Python's own
+    aliases("retrograd.tensor", "TensorBase=Tensor _TensorBase=Tensor"),
+    aliases("retrograd.dtypes", "dtype"),
+    refusals(
+        "torch.save and torch.load read and write PyTorch's files as they are",
+        classes="PyTorchFileReader PyTorchFileWriter",
+    ),
     aliases("retrograd.tensor.size", "Size device"),
     answers(
         None, _log_api_usage_once="Count that a part of the library is used: nothing is counted."
@@ -40,6 +57,58 @@ module(
         object | None,
         _get_tracing_state="What a trace has recorded: nothing is traced, so None.",
     ),
+)
+_KERNELS = """
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d
+    avg_pool2d avg_pool3d binary_cross_entropy col2im conv_depthwise3d
+    cross_entropy_loss elu elu_ flatten_dense_tensors fractional_max_pool2d
+    fractional_max_pool3d gelu gelu_ glu hardsigmoid hardsigmoid_ hardswish hardswish_
+    hardtanh hardtanh_ huber_loss im2col l1_loss leaky_relu leaky_relu_ linear
+    log_sigmoid max_pool2d_with_indices max_pool3d_with_indices max_unpool2d
+    max_unpool3d mish mish_ mse_loss multi_margin_loss multilabel_margin_loss nll_loss
+    nll_loss2d nll_loss_nd one_hot pad pad_sequence reflection_pad1d reflection_pad2d
+    reflection_pad3d relu6 relu6_ replication_pad1d replication_pad2d replication_pad3d
+    rrelu_with_noise rrelu_with_noise_ scaled_dot_product_attention silu silu_
+    slow_conv3d slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose2d
+    slow_conv_transpose3d smooth_l1_loss soft_margin_loss softplus softshrink
+    thnn_conv2d unflatten_dense_tensors upsample_bicubic2d upsample_bilinear2d
+    upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d
+    upsample_trilinear3d
+"""
+module(
+    "_C._nn",
+    "Functions of layers as PyTorch's kernels are called, the ops of `torch.ops.aten`.",
+    aliases("retrograd.ops.making.conversion", "_parse_to=parse_to"),
+    {name: Made(partial(_kernel, name)) for name in _KERNELS.split()},
+)
+module(
+    "_tensor",
+    "The module of PyTorch's where `torch.Tensor` is written.",
+    aliases("retrograd.tensor", "Tensor"),
+)
+module(
+    "__config__",
+    "What the library was built with.",
+    aliases("retrograd.namespaces.build", "show"),
+    aliases("retrograd.settings", "parallel_info"),
+)
+module(
+    "__future__",
+    "How modules are converted: their parameters stay the same objects.",
+    answers(
+        False,
+        get_overwrite_module_params_on_conversion="Whether conversions make new parameters: no.",
+        get_swap_module_params_on_conversion="Whether conversions swap parameters: no.",
+    ),
+    aliases(
+        "retrograd.namespaces.build",
+        "set_overwrite_module_params_on_conversion set_swap_module_params_on_conversion",
+    ),
+)
+module(
+    "utils.deterministic",
+    "Whether new memory is filled in deterministic programs: remembered, it is not filled.",
+    settings(fill_uninitialized_memory=True),
 )
 module(
     "functional",

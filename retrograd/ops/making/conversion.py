@@ -28,6 +28,7 @@ from retrograd.ops.shapes.copying import cast_array, warn_complex_cast
 from retrograd.signatures import forms
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
 from retrograd.tensor.size import backend_at, memory_format, preserve_format, require_cpu
+from retrograd.tensor.size import device as _device
 from retrograd.tensor.size import device as device_class
 
 if TYPE_CHECKING:
@@ -87,6 +88,25 @@ def to_options(args: tuple[object, ...], named: dict[str, object]) -> dict[str, 
         "Tensor tensor, bool non_blocking = False, bool copy = False, *, "
         "torch.memory_format memory_format = None",
         **named,
+    )
+
+
+def parse_to(*args: object, **options: object) -> tuple[object, object, bool, object]:
+    """The arguments of `Module.to`: device, dtype, non_blocking and memory format.
+
+    >>> torch._C._nn._parse_to("cpu")
+    (device(type='cpu'), None, False, None)
+    """
+    found = to_options(args, options)
+    if "copy" in found:
+        raise RuntimeError(".to() does not accept copy argument")
+    like = found.get("tensor")
+    where = found.get("device") if like is None else like.device
+    return (
+        None if where is None else _device(where),
+        found.get("dtype") if like is None else like.dtype,
+        bool(found.get("non_blocking", False)),
+        found.get("memory_format"),
     )
 
 
@@ -183,6 +203,10 @@ def type_name(tensor: Tensor) -> str:
     return f"torch.sparse.{name}"
 
 
+# the start of PyTorch's text, which goes on about its linker
+_NO_CUDA = "Cannot initialize CUDA without ATen_cuda library."
+
+
 @forms(
     "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
     "(self: Tensor, dtype: dtype | str | type, non_blocking: bool = False) -> Tensor",
@@ -197,6 +221,10 @@ def _type(
     """
     if dtype is None:
         return type_name(self)
+    # `torch.cuda.FloatTensor`, which stands in its module for a type that is not there
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if isinstance(name, str) and name.startswith("torch.cuda."):
+        raise runtime_error(_NO_CUDA)
     if isinstance(dtype, str):
         found = dtypes.by_type_name(dtype)
         if found is None:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.namespaces import from_table
 from retrograd.nn import functional, init
 from retrograd.nn.attention_backends import SDPBackend as SDPBackend
 from retrograd.nn.attention_backends import sdpa_kernel as sdpa_kernel
@@ -189,3 +190,6 @@ def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any, Any]:
         if id(tensor) not in turned:
             turned[id(tensor)] = tensor.transpose(1, 0)
     return turned[id(query)], turned[id(key)], turned[id(value)]
+
+
+from_table(__name__)

@@ -1,48 +1,31 @@
-"""Graphs taken from Python code: there are none, models run as they are written.
+"""Graphs taken from Python code, under the name of PyTorch's module: there are none.
 
 Written by ``python -m retrograd.compat.stubs``.
 """
 # fmt: off
 # ruff: noqa
 
-from retrograd.namespaces.as_written import itself
 from typing import Any
-from typing import NoReturn
 from typing_extensions import deprecated
 
-class Graph:
+class Attribute:
     @deprecated('Not supported: there is no compiler; call the model or function itself.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class GraphModule:
+class GraphAppendingTracer:
     @deprecated('Not supported: there is no compiler; call the model or function itself.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class Interpreter:
+class ParameterProxy:
     @deprecated('Not supported: there is no compiler; call the model or function itself.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class Node:
+from retrograd.fx import Proxy as Proxy
+class TraceError:
     @deprecated('Not supported: there is no compiler; call the model or function itself.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class Proxy:
+class TracerBase:
     @deprecated('Not supported: there is no compiler; call the model or function itself.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class Tracer:
-    @deprecated('Not supported: there is no compiler; call the model or function itself.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class Transformer:
-    @deprecated('Not supported: there is no compiler; call the model or function itself.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
-has_side_effect = itself
-@deprecated('Not supported: there is no compiler; call the model or function itself.')
-def map_arg(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no compiler; call the model or function itself.')
-def replace_pattern(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no compiler; call the model or function itself.')
-def symbolic_trace(*args: object, **options: object) -> NoReturn: ...
-wrap = itself

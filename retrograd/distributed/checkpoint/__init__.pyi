@@ -64,13 +64,25 @@ class StorageWriter:
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def async_save(*args: object, **options: object) -> NoReturn: ...
+from retrograd.distributed.checkpoint import default_planner as default_planner
+from retrograd.distributed.checkpoint import filesystem as filesystem
+from retrograd.distributed.checkpoint import format_utils as format_utils
+from retrograd.distributed.checkpoint import hf_storage as hf_storage
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def load(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def load_sharded_optimizer_state_dict(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def load_state_dict(*args: object, **options: object) -> NoReturn: ...
+from retrograd.distributed.checkpoint import metadata as metadata
+from retrograd.distributed.checkpoint import optimizer as optimizer
+from retrograd.distributed.checkpoint import planner as planner
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def save(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is one process; use torch.save and torch.load.')
 def save_state_dict(*args: object, **options: object) -> NoReturn: ...
+from retrograd.distributed.checkpoint import state_dict as state_dict
+from retrograd.distributed.checkpoint import state_dict_loader as state_dict_loader
+from retrograd.distributed.checkpoint import state_dict_saver as state_dict_saver
+from retrograd.distributed.checkpoint import stateful as stateful
+from retrograd.distributed.checkpoint import storage as storage

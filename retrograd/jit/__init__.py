@@ -224,4 +224,5 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
     return old
 
 
+del annotations  # the name of a module inside, and not the import from __future__ above
 from_table(__name__)

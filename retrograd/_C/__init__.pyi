@@ -1,0 +1,31 @@
+"""The few names that programs take from PyTorch's compiled part.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from retrograd.ops.linalg.matrices import LinAlgError
+from retrograd.tensor import Tensor
+from typing import Any
+from typing_extensions import deprecated
+
+from retrograd.random import Generator as Generator
+class PyTorchFileReader:
+    @deprecated("Not supported: torch.save and torch.load read and write PyTorch's files as they are.")
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+class PyTorchFileWriter:
+    @deprecated("Not supported: torch.save and torch.load read and write PyTorch's files as they are.")
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+from retrograd.tensor.size import Size as Size
+TensorBase = Tensor
+_LinAlgError = LinAlgError
+_TensorBase = Tensor
+_TensorMeta = type
+def _get_tracing_state(*args: object, **options: object) -> object | None: 'What a trace has recorded: nothing is traced, so None.'
+def _log_api_usage_once(*args: object, **options: object) -> None: 'Count that a part of the library is used: nothing is counted.'
+from retrograd._C import _nn as _nn
+from retrograd.tensor.size import device as device
+from retrograd.dtypes import dtype as dtype

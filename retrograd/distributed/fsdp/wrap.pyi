@@ -1,0 +1,31 @@
+"""Which layers are split over processes: refused.
+
+Written by ``python -m retrograd.compat.stubs``.
+"""
+# fmt: off
+# ruff: noqa
+
+from typing import Any
+from typing import NoReturn
+from typing_extensions import deprecated
+
+class CustomPolicy:
+    @deprecated('Not supported: there is one process; use the model itself.')
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+class ModuleWrapPolicy:
+    @deprecated('Not supported: there is one process; use the model itself.')
+    def __init__(self, *args: object, **options: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+@deprecated('Not supported: there is one process; use the model itself.')
+def always_wrap_policy(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use the model itself.')
+def enable_wrap(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use the model itself.')
+def lambda_auto_wrap_policy(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use the model itself.')
+def size_based_auto_wrap_policy(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use the model itself.')
+def transformer_auto_wrap_policy(*args: object, **options: object) -> NoReturn: ...
+@deprecated('Not supported: there is one process; use the model itself.')
+def wrap(*args: object, **options: object) -> NoReturn: ...
