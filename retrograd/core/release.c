@@ -2,8 +2,9 @@
  *
  * A graph is a chain of nodes, each of which keeps the next alive: releasing the first releases all, one inside the
  * other, as deep as the chain is long. Python has a guard against that, but the one of 3.13 counts levels as if every
- * thread had the main thread's stack. Here a few levels go down the stack, and the nodes below wait in a list until
- * those above are done. The view ops that lead to a view are such a chain too.
+ * thread had the main thread's stack. Here a few levels go down the stack, and what is below waits in a list until
+ * those above are done. Tensors that hold tensors, as attributes or gradients, and the view ops that lead to a view are
+ * such chains too.
  *
  * The collector looks at every object that it knows, again and again. The tuples of a node's edges and saved values
  * are the node's alone, so it need not know them: the node shows it what is in them. A tuple that somebody else holds
@@ -23,7 +24,7 @@
 #endif
 
 static PER_THREAD int depth;
-static PER_THREAD PyObject *waiting; /* nodes without an owner, each with the next one in its slot `sequence` */
+static PER_THREAD PyObject *waiting; /* nodes and tensors without an owner, each with the next one in a slot of its own */
 
 /* The places of all values of a class, whether or not the core reads them. */
 typedef struct {
@@ -93,26 +94,77 @@ dismantle(PyObject *object, const Places *places)
     Py_DECREF(type);
 }
 
+/* Lets an object's attributes go. */
+static void
+clear_attributes(PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject_ClearManagedDict(object);
+#else
+    PyObject **place = _PyObject_GetDictPtr(object);
+    if (place != NULL) {
+        Py_CLEAR(*place);
+    }
+#endif
+}
+
+static int
+is_node(PyObject *object)
+{
+    return PyObject_TypeCheck(object, objects.Node);
+}
+
+/* Where a waiting object keeps the one that waits behind it. */
+static PyObject **
+behind(PyObject *object)
+{
+    return &SLOT(object, is_node(object) ? in_node.sequence : in_tensor.output_nr);
+}
+
+static void
+end(PyObject *object)
+{
+    if (is_node(object)) {
+        dismantle(object, &node_places);
+        return;
+    }
+    if (SLOT(object, Py_TYPE(object)->tp_weaklistoffset) != NULL) {
+        PyObject_ClearWeakRefs(object);
+    }
+    if (!is_blank(object)) {
+        clear_attributes(object);
+    }
+    dismantle(object, &tensor_places);
+}
+
+/* Ends an object that the collector no longer knows: now, or when those above it on the stack are done. */
+static void
+release(PyObject *object)
+{
+    if (depth >= DEEPEST) {
+        PyObject **next = behind(object);
+        Py_CLEAR(*next);
+        *next = waiting;
+        waiting = object;
+        return;
+    }
+    depth++;
+    end(object);
+    while (depth == 1 && waiting != NULL) {
+        PyObject *first = waiting;
+        waiting = *behind(first);
+        *behind(first) = NULL;
+        end(first);
+    }
+    depth--;
+}
+
 /* Takes the place of `tp_dealloc` in the class Node; that of a subclass calls it when it has done its own part. */
 static void
 release_node(PyObject *node)
 {
     PyObject_GC_UnTrack(node);
-    if (depth >= DEEPEST) {
-        Py_CLEAR(SLOT(node, in_node.sequence));
-        SLOT(node, in_node.sequence) = waiting;
-        waiting = node;
-        return;
-    }
-    depth++;
-    dismantle(node, &node_places);
-    while (depth == 1 && waiting != NULL) {
-        PyObject *next = waiting;
-        waiting = SLOT(next, in_node.sequence);
-        SLOT(next, in_node.sequence) = NULL;
-        dismantle(next, &node_places);
-    }
-    depth--;
+    release(node);
 }
 
 /* Lets a chain of links (op, options, number, the link before) go, as far as nobody else holds it. */
@@ -146,20 +198,6 @@ release_cell(PyObject *cell)
     dismantle(cell, &cell_places);
 }
 
-/* Lets an object's attributes go. */
-static void
-clear_attributes(PyObject *object)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject_ClearManagedDict(object);
-#else
-    PyObject **place = _PyObject_GetDictPtr(object);
-    if (place != NULL) {
-        Py_CLEAR(*place);
-    }
-#endif
-}
-
 /* Takes the place of `tp_dealloc` in the class Tensor; that of a subclass calls it when it has done its own part. */
 static void
 release_tensor(PyObject *tensor)
@@ -169,13 +207,7 @@ release_tensor(PyObject *tensor)
         return; /* somebody has it again */
     }
     PyObject_GC_UnTrack(tensor);
-    if (SLOT(tensor, type->tp_weaklistoffset) != NULL) {
-        PyObject_ClearWeakRefs(tensor);
-    }
-    if (!is_blank(tensor)) {
-        clear_attributes(tensor);
-    }
-    dismantle(tensor, &tensor_places);
+    release(tensor);
 }
 
 /* ---- the part ----------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from retrograd.backend import CPU, xp_of
 from retrograd.dtypes import F32, F64, float64, get_default_dtype
+from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -21,12 +22,17 @@ def scalar(value: float, fused: object = None) -> Tensor:
 
 def zeros_like(parameter: Tensor) -> Tensor:
     """Zeros in the parameter's shape, dtype and memory order."""
+    if parameter._level:  # under vmap every example has a state of its own
+        made: Tensor = RECORDED.zeros_like(parameter)
+        return made
     return wrap(xp_of(parameter._array).zeros_like(parameter._array))
 
 
 def filled_like(parameter: Tensor, value: float) -> Tensor:
     """`value` everywhere; in both parts of complex numbers."""
     filled = zeros_like(parameter)
+    if parameter._level:
+        return filled.fill_(complex(value, value) if parameter.is_complex() else value)
     reals(filled)[...] = value
     return filled
 

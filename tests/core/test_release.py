@@ -112,6 +112,38 @@ def test_a_million_nodes_in_a_small_thread(run: bool) -> None:
     assert in_small_thread(work) == 2.0
 
 
+def _held(y: Any, z: Any) -> None:
+    z.held = y
+
+
+def _hooked(y: Any, z: Any) -> None:
+    z.register_hook(lambda gradient: None if y is None else gradient)
+
+
+HOLDS: dict[str, Callable[[Any, Any], None]] = {
+    "attribute": _held,
+    "list": lambda y, z: _held([y], z),
+    "gradient": lambda y, z: setattr(z, "grad", y),
+    "hook": _hooked,
+}
+
+
+@needs_depth
+@pytest.mark.parametrize("hold", HOLDS)
+def test_tensors_that_hold_tensors_in_a_small_thread(hold: str) -> None:
+    def work() -> bool:
+        y = torch.ones(1, requires_grad=True)
+        end = weakref.ref(y)
+        for _ in range(20_000):
+            z = torch.ones(1, requires_grad=True)
+            HOLDS[hold](y, z)
+            y = z
+        del y, z
+        return end() is None
+
+    assert in_small_thread(work)
+
+
 def test_graphs_leave_nothing() -> None:
     for step in STEPS.values():
         chain(50, step)
