@@ -15,6 +15,11 @@ def itself(found: F) -> F:
     return found
 
 
+def no_symbols(value: object) -> set[object]:
+    """The unknowns in a size: none."""
+    return set()
+
+
 @overload
 def disable(
     fn: None = None, recursive: bool = True, *, reason: object = None, wrapping: bool = True

@@ -6,6 +6,7 @@ Written by ``python -m retrograd.compat.stubs``.
 # ruff: noqa
 
 from retrograd.namespaces.as_written import itself
+from retrograd.namespaces.as_written import no_symbols
 from typing import Any
 from typing_extensions import deprecated
 
@@ -13,6 +14,6 @@ class ShapeEnv:
     @deprecated('Not supported: sizes are plain integers.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-def free_symbols(*args: object, **options: object) -> bool: 'The unknowns in a size: none.'
+free_symbols = no_symbols
 guard_int = itself
 hint_int = itself

@@ -202,8 +202,7 @@ module(
 module(
     "fx.experimental.symbolic_shapes",
     "Sizes that stand for any number: here sizes are plain integers.",
-    aliases(_AS_WRITTEN, "guard_int=itself hint_int=itself"),
-    answers(False, free_symbols="The unknowns in a size: none."),
+    aliases(_AS_WRITTEN, "guard_int=itself hint_int=itself free_symbols=no_symbols"),
     refusals("sizes are plain integers", classes="ShapeEnv"),
 )
 module(
