@@ -11,6 +11,7 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from types import FrameType
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from retrograd.watching.places import OWN_FOLDERS, is_user_code
 from retrograd.watching.reading import Node, Reader, behind, leading_to, node_of
 from retrograd.watching.referrers import Effort, chain_to, parts_of
 
+MOST_NEAR = 10_000
 MOST_OBJECTS = 50_000
 MOST_AFTER = 20_000  # objects that are looked at when everything was found once
 DEEPEST = 12
@@ -65,7 +67,8 @@ def keepers(
     counts: dict[int, int] = {}
     tensors: dict[int, Kept] = {}
     most, looked = MOST_OBJECTS, 0
-    for trail in search(_starts(frame), contents, MOST_OBJECTS, DEEPEST):
+    near = search(_nearest(frame), contents, MOST_NEAR, DEEPEST)
+    for trail in chain(near, search(_starts(frame), contents, MOST_OBJECTS, DEEPEST)):
         looked += 1
         if looked >= most:
             break
@@ -120,6 +123,18 @@ def _carriers(reader: Reader, target: object) -> Carriers:
         if node_of(reader, each) in reaching:
             wanted[id(each)] = each, NODE
     return Carriers(tensors, reaching, wanted)
+
+
+def _nearest(frame: FrameType | None) -> Iterator[tuple[Part, object]]:
+    """The variables that the caller sees as its own, first: there may be very many others."""
+    if frame is not None and is_user_code(frame.f_code.co_filename):
+        module = None
+        if frame.f_globals is frame.f_locals:
+            module = sys.modules.get(frame.f_globals.get("__name__", ""))
+        root = module if module is not None and vars(module) is frame.f_globals else None
+        for name, value in locals_of(frame).items():
+            if not (name.startswith("__") or isinstance(value, types.ModuleType)):
+                yield Part(name, value), root or (None if _is_top(frame) else frame)
 
 
 def _starts(frame: FrameType | None) -> Iterator[tuple[Part, object]]:

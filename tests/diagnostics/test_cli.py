@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -16,7 +17,8 @@ from retrograd.lint import RULES
 Captured = pytest.CaptureFixture[str]
 
 
-def test_page(capsys: Captured) -> None:
+def test_page(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     assert main(["explain", "rg101"]) == 0
     assert capsys.readouterr().out == whole_page("RG101")
     assert main(["explain", "graph-freed"]) == 0
@@ -80,5 +82,6 @@ def test_no_command(capsys: Captured) -> None:
 
 def test_as_a_module() -> None:
     command = [sys.executable, "-m", "retrograd", "explain", "RG104"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    wide = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=wide)
     assert done.stdout == whole_page("RG104")
