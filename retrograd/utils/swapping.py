@@ -12,6 +12,13 @@ from retrograd.tensor import Tensor
 _FACTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))
 
 
+def _is_followed(tensor: Tensor) -> bool:
+    """Whether a program has weak references to it; cuts note theirs, in tuples: no matter."""
+    found = weakref.getweakrefs(tensor)
+    holders = [[each for each in gc.get_referrers(ref) if each is not found] for ref in found]
+    return any(not each or any(type(h) is not tuple for h in each) for each in holders)
+
+
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange the contents of two tensors, with class, gradient and attributes.
 
@@ -24,7 +31,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     tensor([1., 1.])
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
-        if weakref.getweakrefs(tensor):
+        if _is_followed(tensor):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
         holders = sum(map(_knows_by_identity, gc.get_referrers(tensor)))
         if holders:

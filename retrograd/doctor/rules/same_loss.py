@@ -75,7 +75,9 @@ def _formula(place: Place) -> ast.expr | None:
         return sent
     lines = [line for line in lines_assigning(place, sent.id) if line < place.line]
     bound = source.statement_at(place.file, lines[-1]) if lines else None
-    return bound.value if isinstance(bound, ast.Assign) else sent
+    if not isinstance(bound, ast.Assign) or not isinstance(bound.targets[0], ast.Name):
+        return sent  # `first, second = ...` binds two values
+    return bound.value
 
 
 def _is_function(owner: ast.expr) -> bool:

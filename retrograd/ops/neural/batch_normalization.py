@@ -274,6 +274,8 @@ def batch_norm_of(
     operands = running_mean, running_var, weight, bias
     if not _are_usual(array, operands):
         _check_sizes(array, operands, training)
+        if array.ndim < 2:
+            raise errors.dimension_range(1, array.ndim)
         if not array.size:
             return _empty_batch(input, weight, bias)
         _check_floating(array)

@@ -536,7 +536,7 @@ def _prod_samples() -> list[Sample]:
     more += [Sample(T(2, 3, dtype=name), 1, grad=False) for name in ("bool", "int8")]
     more += [Sample(T(3), dtype="dtype:float64"), Sample(T(2, 3), 1, dtype="dtype:float64")]
     more += [Sample(T(3), dtype="dtype:float64", dtypes=COMPLEX)]
-    more += [Sample(T(2, 3), 1, dtype="dtype:float32", dtypes=COMPLEX)]
+    more += [Sample(T(2, 3), 1, dtype="dtype:float64", dtypes=COMPLEX)]
     more += [Sample(T(3, 4), 2), Sample(T(3, 4), (0, 1)), Sample(T(3, 4), axis=0, keepdims=True)]
     return more
 
