@@ -128,6 +128,7 @@ class Page(HTMLParser):
 
 def report_page(folder: Path, text: str, *options: str, engine: str = "retrograd") -> str:
     """Run the doctor on a program as a user would; the page that it writes."""
+    folder = folder.resolve()  # the doctor runs in it
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "train.py").write_text(text)
     out = folder / "report.html"

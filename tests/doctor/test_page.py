@@ -88,7 +88,12 @@ def test_the_findings_of_others_do_not_change(name: str) -> None:
     script = CASES / f"{name}.py"
     plain, recorded = examine(script), examine(script, recorded=True)
     assert isinstance(recorded["graph"], int), recorded["graph"]
-    assert recorded["found"] == plain["found"] and recorded["unseen"] == plain["unseen"]
+    # of two states that one line makes, either may be the one that is named
+    judged = ("category", "error_line", "created_at", "freed_at", "fix")
+    both = [
+        [{key: each[key] for key in judged} for each in run["found"]] for run in (plain, recorded)
+    ]
+    assert both[0] == both[1] and recorded["unseen"] == plain["unseen"]
 
 
 @pytest.mark.parametrize(
