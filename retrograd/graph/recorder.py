@@ -29,6 +29,7 @@ from retrograd.watching.graph import INPLACE, TWICE, Overwritten, on_a_path_to, 
 from retrograd.watching.lines import LEAF, Tracer
 from retrograd.watching.modules import ModuleLog
 from retrograd.watching.reading import Node, Reader, RetrogradReader, TorchReader
+from retrograd.watching.replacing import replaced
 from retrograd.watching.variables import named_tensors
 
 ALWAYS = 8  # looks at the variables of the program that are always taken, unless they are slow
@@ -186,7 +187,6 @@ class Recorder:
 
     def _watch_detach(self, name: str) -> None:
         kind = self.reader.tensor
-        before = kind.__dict__.get(name)
         original = getattr(kind, name)
         recorder = self
 
@@ -199,17 +199,7 @@ class Recorder:
                     recorder._safely(recorder._note_detach, node, result, frame)
             return result
 
-        detach.__name__, detach.__qualname__ = name, getattr(original, "__qualname__", name)
-        detach.__doc__ = original.__doc__
-        setattr(kind, name, detach)
-
-        def undo() -> None:
-            if before is None:
-                delattr(kind, name)
-            else:
-                setattr(kind, name, before)
-
-        self._asleep_undo.append(undo)
+        self._asleep_undo.append(replaced(kind, name, detach))
 
     def _is_user(self, frame: FrameType) -> bool:
         return self.tracer.is_user_file(frame.f_code.co_filename)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from retrograd.watching.lines import Tracer
+from retrograd.watching.replacing import Undo, replaced
 
 Noted = Callable[[Any, str, int, FrameType], None]
 """Called with the tensor, the name of what wrote, the number before it, and the user's frame."""
@@ -61,9 +62,6 @@ def watch_writes(torch: Any, tracer: Tracer, counter: Callable[[], int], noted: 
     return undo_all
 
 
-Undo = Callable[[], None]
-
-
 def _methods(kind: type) -> Iterable[str]:
     for name in dir(kind):
         ends = name.endswith("_") and not name.endswith("__") and not name.startswith("_")
@@ -74,7 +72,6 @@ def _methods(kind: type) -> Iterable[str]:
 def _replace_method(
     kind: type, name: str, tracer: Tracer, counter: Callable[[], int], noted: Noted
 ) -> Undo:
-    before = kind.__dict__.get(name)
     original: Any = getattr(kind, name)
     is_user = tracer.is_user_file
 
@@ -87,17 +84,7 @@ def _replace_method(
         noted(self, name, number, frame)
         return result
 
-    method.__name__, method.__qualname__ = name, getattr(original, "__qualname__", name)
-    method.__doc__ = original.__doc__
-    setattr(kind, name, method)
-
-    def undo() -> None:
-        if before is None:
-            delattr(kind, name)
-        else:
-            setattr(kind, name, before)
-
-    return undo
+    return replaced(kind, name, method)
 
 
 def _replace_function(
@@ -115,6 +102,4 @@ def _replace_function(
             noted(tensor, name, number, frame)
         return result
 
-    function.__name__, function.__doc__ = name, original.__doc__
-    setattr(space, name, function)
-    return lambda: setattr(space, name, original)
+    return replaced(space, name, function)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import sys
@@ -28,6 +27,7 @@ from retrograd.watching.ownership import Ownership
 from retrograd.watching.places import OWN_FOLDERS
 from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
+from retrograd.watching.replacing import replaced
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 from retrograd.watching.variables import named_tensors
 from retrograd.watching.windowed import Windowed
@@ -105,19 +105,7 @@ class Recorder:
         self.heap.release()
 
     def _replace(self, owner: object, name: str, function: Callable[..., object]) -> None:
-        before = owner.__dict__.get(name)
-        # TorchScript compiles the text of the function that this one stands for, and
-        # `inspect.signature` shows its arguments
-        functools.update_wrapper(function, getattr(owner, name))
-        setattr(owner, name, function)
-
-        def undo() -> None:
-            if before is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, before)
-
-        self._undo.append(undo)
+        self._undo.append(replaced(owner, name, function))
 
     def _watch_optimizers(self) -> None:
         import importlib
