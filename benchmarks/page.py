@@ -1,9 +1,8 @@
 """`python -m benchmarks.page docs/performance.md`: the page of figures, as they were measured.
 
 It runs the benchmarks one after the other, which takes about half an hour on a machine that does
-nothing else. What a section measured is kept in `build/performance`: with `--only` the others are
-taken from there. Nothing on the page is written by hand; it takes the place of the old one when
-it is whole.
+nothing else. With `--only` the other sections stay as the page has them. Nothing on the page is
+written by hand; it takes the place of the old one when it is whole.
 """
 
 import argparse
@@ -19,8 +18,6 @@ from typing import Any
 from benchmarks.runner import ROOT
 from benchmarks.tables import RATIOS, duration, mebibytes
 from benchmarks.workloads.single import FORMS
-
-KEPT = ROOT / "build" / "performance"
 
 METHOD = """\
 A step of each workload runs on PyTorch and on retrograd, the same code, in processes of their own
@@ -191,32 +188,31 @@ def processor(text: str) -> str:
     return platform.machine()
 
 
-def page(found: dict[str, Found], machine: str) -> str:
-    """The whole page, from what the sections measured."""
-    lines = [
-        "# Performance",
-        "",
-        "Written by `python -m benchmarks.page docs/performance.md`.",
-        "",
-        METHOD,
-        "",
-        f"Measured on {machine}.",
+def section(name: str, facts: Found) -> str:
+    """The heading, the command and the lines of what a section measured."""
+    title, command, made = SECTIONS[name]
+    said = f"`python -m {' '.join(facts.get('command', command))}`"
+    if "reference" in facts:
+        versions = f"PyTorch {facts['reference']}, {facts['subject']}"
+        said += f", {versions}, Python {facts['python']}, {facts['rounds']} rounds"
+    return "\n".join([f"## {title}", "", said, "", *made(facts)]) + "\n"
+
+
+def page(found: dict[str, Found], machine: str, before: str = "") -> str:
+    """The whole page: from what was measured; other sections as the page before has them."""
+    kept = {part.partition("\n")[0]: f"## {part}" for part in before.split("\n## ")[1:]}
+    parts = [
+        "# Performance\n",
+        "Written by `python -m benchmarks.page docs/performance.md`.\n",
+        f"{METHOD}\n",
+        f"Measured on {machine}.\n",
     ]
-    for name, (title, command, made) in SECTIONS.items():
+    for name, (title, _, _) in SECTIONS.items():
         if name in found:
-            facts = found[name]
-            lines += [
-                "",
-                f"## {title}",
-                "",
-                f"`python -m {' '.join(facts.get('command', command))}`",
-            ]
-            if "reference" in facts:
-                versions = f"PyTorch {facts['reference']}, {facts['subject']}"
-                lines[-1] += f", {versions}, Python {facts['python']}"
-                lines[-1] += f", {facts['rounds']} rounds"
-            lines += ["", *made(facts)]
-    return "\n".join(lines) + "\n"
+            parts.append(section(name, found[name]))
+        elif title in kept:
+            parts.append(kept[title].rstrip() + "\n")
+    return "\n".join(parts)
 
 
 def main() -> None:
@@ -227,19 +223,16 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     options = parser.parse_args()
-    KEPT.mkdir(parents=True, exist_ok=True)
     found = {}
     for name, (title, command, _) in SECTIONS.items():
-        kept = KEPT / f"{name}.json"
         if not options.only or name in options.only:
             print(f"measuring: {title}", file=sys.stderr, flush=True)
-            kept.write_text(json.dumps(measured(command, options.quick)), encoding="utf-8")
-        if kept.exists():
-            found[name] = json.loads(kept.read_text(encoding="utf-8"))
+            found[name] = measured(command, options.quick)
     about = Path("/proc/cpuinfo")
     name = processor(about.read_text(encoding="utf-8") if about.exists() else "")
     beside = options.path.with_suffix(".new")
-    beside.write_text(page(found, f"{name}, {os.cpu_count()} cores"), encoding="utf-8")
+    before = options.path.read_text(encoding="utf-8") if options.path.exists() else ""
+    beside.write_text(page(found, f"{name}, {os.cpu_count()} cores", before), encoding="utf-8")
     beside.replace(options.path)
 
 

@@ -5,6 +5,7 @@ CONNECTIONS = {
     "autograd.function.as_batches": "func.custom_function:as_batches",
     "autograd.profiling.public.optimizer_kinds": "optim.optimizer:kinds",
     "diagnostics.report.in_html": "doctor.report.html:error_fragment",
+    "engine.growth.enlarged": "graph.growing:enlarged",
     "engine.growth.grown": "graph.growing:grown",
     "engine.packing.tangents_of": "transforms.forward:Tangents.of",
     "engine.recipes.forward_again": "autograd.function:forward_again",

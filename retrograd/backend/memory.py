@@ -30,6 +30,42 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(_MMAP_THRESHOLD, 1 << 30)) and bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1))
 
 
+class _Allocated(ctypes.Structure):
+    """What glibc tells of its blocks; sizes in bytes."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",  # in blocks that have pages of their own
+            "usmblks",
+            "fsmblks",
+            "uordblks",  # in all other blocks that are in use
+            "fordblks",
+            "keepcost",
+        )
+    )
+
+
+def bytes_in_use() -> int:
+    """What is allocated and not freed, arrays above all; 0 where the C library does not tell.
+
+    >>> from retrograd.backend import memory
+    >>> memory.bytes_in_use() >= 0
+    True
+    """
+    try:
+        tell = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError, TypeError):  # a C library without it
+        return 0
+    tell.restype = _Allocated
+    told = tell()
+    return int(told.hblkhd + told.uordblks)
+
+
 def give_back() -> bool:
     """Return freed memory to the system now, as after a peak; False where the C library cannot.
 

@@ -12,10 +12,11 @@ from retrograd.diagnostics.errors import make_warning
 from retrograd.diagnostics.report import Report, Span, advice
 from retrograd.graph.wording import size
 from retrograd.watching.engines import Original, choose_engine
+from retrograd.watching.enlarged import Caches, saved_bytes
 from retrograd.watching.heap import tracked
 from retrograd.watching.piles import Growing, Pile, StepGrowth
 from retrograd.watching.places import is_user_code
-from retrograd.watching.reading import RetrogradReader, reader_with_lines
+from retrograd.watching.reading import RetrogradReader, behind, reader_with_lines
 
 __all__ = ["Growing", "GrowthWatch", "grown", "warn_of_growth", "watch_growth"]
 
@@ -182,3 +183,32 @@ def grown(ordinal: int, first: int, since: int, before: int, calls: int) -> bool
     if growing is not None:
         warn_of_growth(growing)
     return growing is not None
+
+
+class _Looks:
+    """What the look before has seen, where bytes rise; it holds no tensor."""
+
+    caches: Caches | None = None
+    saved: tuple[int, int] = (0, 0)
+    """The call of that look, and the bytes that were saved then."""
+
+
+def enlarged(ordinal: int, rise: int) -> bool:
+    """Whether graphs save more and more of a cache; it warns. See `engine.growth`, which asks.
+
+    It does where the value of a variable holds what it held at the look before, a line computes it
+    from itself, and what is saved makes up at least half of what the process has grown by.
+    """
+    reader = RetrogradReader()
+    if _Looks.caches is None:
+        _Looks.caches = Caches(reader)
+    tensors = tracked(lambda kind: issubclass(kind, reader.tensor))
+    roots = [reader.root(tensor) for tensor in tensors if tensor.grad_fn is not None]
+    saved = saved_bytes(reader, behind(reader, roots))
+    cache = _Looks.caches.look(tensors, list(user_frames()))
+    (before, least), _Looks.saved = _Looks.saved, (ordinal, saved)
+    if cache is None or 2 * (saved - least) < rise:
+        return False
+    pace = (saved - least) / (ordinal - before)
+    warn_of_growth(Growing(ordinal, 0, pace, saved, cache.path, cache.line, "enlarged"))
+    return True

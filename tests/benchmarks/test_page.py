@@ -1,6 +1,5 @@
 """The page of figures: what it says follows from what was measured, and from nothing else."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -71,19 +70,22 @@ def test_memory_lists_what_takes_more() -> None:
     assert text.endswith("PyTorch takes less in: slow (0.00).\n")
 
 
-def test_single_ops_have_both_forms_or_one() -> None:
+def single() -> dict[str, Any]:
     figures = {"reference": 2.0, "subject": 4.0, "ratio": 0.5, "control": 1.0}
     good = {**figures, "subject": 1.0, "ratio": 2.0}
     rows = [
         {"op": "mul", "size": "4x8", "forward": good, "both": figures},
         {"op": "item", "size": "1", "forward": figures},
     ]
-    found = {
+    return {
         "results": rows,
         "geometric_mean": {"forward": 1.0, "both": 0.5},
         "failures": [{"op": "view", "size": "4x8", "error": "it raised"}],
     }
-    text = page({"ops": found}, "a machine")
+
+
+def test_single_ops_have_both_forms_or_one() -> None:
+    text = page({"ops": single()}, "a machine")
     assert "| mul | 4x8 | 2 us | 1 us | 2.00 | 2 us | 4 us | 0.50 | 1.00, 1.00 |" in text
     assert "| item | 1 | 2 us | 4 us | 0.50 |  |  |  | 1.00 |" in text
     assert "PyTorch is ahead in the call: item 1 (0.50)." in text
@@ -99,7 +101,7 @@ def test_tables_have_as_many_cells_in_every_line() -> None:
     assert widths == {1}
 
 
-def test_sections_that_are_not_measured_anew_come_from_what_was_kept(
+def test_sections_that_are_not_measured_anew_stay_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
@@ -109,16 +111,18 @@ def test_sections_that_are_not_measured_anew_come_from_what_was_kept(
         return times(quick=3.0)
 
     monkeypatch.setattr(module, "measured", measured)
-    monkeypatch.setattr(module, "KEPT", tmp_path / "kept")
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "eager.json").write_text(json.dumps(times(slow=0.25)))
     path = tmp_path / "performance.md"
+    old = page({"eager": times(slow=0.25), "threads": times(slow=0.25), "ops": single()}, "x")
+    path.write_text(old)
     monkeypatch.setattr(sys, "argv", ["page", str(path), "--only", "threads", "--quick"])
     module.main()
     assert asked == [["benchmarks", "--threads", "2", "True"]]
     text = path.read_text()
-    assert "title of slow (0.25)" in text.split("## Two threads")[0]
-    assert "title of quick" in text.split("## Two threads")[1]
+    first, threads = text.split("## Two threads")
+    threads, ops = threads.split("## Single ops")
+    assert "title of slow (0.25)" in first
+    assert "title of quick" in threads and "title of slow" not in threads
+    assert ops == old.split("## Single ops")[1]
     assert [entry.name for entry in tmp_path.glob("*.new")] == []
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import retrograd
 from retrograd import graph
+from retrograd.backend.memory import bytes_in_use
 from retrograd.watching.enlarged import _holds, _remembered
 
 State = dict[str, Any]
@@ -363,6 +364,44 @@ for each in caught:
 )
 def test_retrograd_notices_by_default(line: str, printed: str, core: str) -> None:
     assert default_run(line, {"RETROGRAD_CORE": core}) == printed
+
+
+CACHE = """
+import warnings
+import retrograd as torch
+from retrograd.engine import growth
+growth.SECONDS = 0.0
+w = torch.randn(16, 16, requires_grad=True)
+memory = torch.randn(8, 16)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for step in range(1100):
+        x = torch.randn(64, 16)
+        {line}
+        loss = torch.tanh(memory @ w).sum()
+        loss.backward()
+for each in caught:
+    report = each.message.report
+    print(each.message.code, each.lineno, report.facts["kind"], report.fixes[0].text)
+"""
+
+
+@pytest.mark.skipif(not bytes_in_use(), reason="the C library does not tell what is in use")
+@pytest.mark.parametrize("core", ["0", "1"])
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        (
+            "memory = torch.cat([memory, x])",
+            "RG120 12 enlarged cut it to what the step needs: memory[-n:]\n",
+        ),
+        ("memory = torch.cat([memory, x])[-4096:]", ""),  # at call 64, a window
+        ("memory = torch.randn(64 * step + 8, 16)", ""),  # longer, and not what was there
+        ("kept = torch.cat([kept, x]) if step else x; memory = x", ""),  # no graph saves it
+    ],
+)
+def test_retrograd_notices_a_cache_by_default(line: str, printed: str, core: str) -> None:
+    assert run_program(CACHE.format(line=line), {"RETROGRAD_CORE": core}) == printed
 
 
 def test_the_environment_turns_it_off() -> None:
