@@ -1,6 +1,9 @@
 """`retrograd info`."""
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -37,3 +40,14 @@ def test_json_has_the_same_facts(
     assert facts["versions"]["numpy"] == numpy.__version__
     assert facts["versions"]["names of PyTorch"] == "2.13.0"
     assert facts["threads"]["OMP_NUM_THREADS"] == "3"
+    assert facts["settings"]["RETROGRAD_GROWTH"] == os.environ.get("RETROGRAD_GROWTH", "not set")
+
+
+def test_it_says_which_compiled_parts_are_missing() -> None:
+    off = {**os.environ, "RETROGRAD_KERNELS": "0", "RETROGRAD_CORE": "0"}
+    command = [sys.executable, "-m", "retrograd", "info", "--json"]
+    printed = subprocess.run(command, env=off, capture_output=True, text=True, check=True).stdout
+    facts = json.loads(printed)["backends"]
+    parts = [name for name in facts if name.startswith("compiled")]
+    assert len(parts) == 5
+    assert [name for name in parts if facts[name] == "in use"] == []

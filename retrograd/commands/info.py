@@ -22,7 +22,8 @@ OPTIONAL = {
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SETTINGS = tuple(
-    f"RETROGRAD_{name}" for name in ("REPORT", "SITES", "NOTICES", "KERNELS", "CORE", "KEEP_MEMORY")
+    f"RETROGRAD_{name}"
+    for name in ("REPORT", "SITES", "NOTICES", "KERNELS", "CORE", "KEEP_MEMORY", "GROWTH")
 )
 
 
@@ -60,6 +61,7 @@ def collect() -> dict[str, dict[str, Any]]:
     import retrograd
     from retrograd import core
     from retrograd.backend import MEMORY_KEPT, cpu_rows, kernels, threads
+    from retrograd.replay.chains import STATUS
     from retrograd.torch_version import TORCH_VERSION
 
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
@@ -78,6 +80,7 @@ def collect() -> dict[str, dict[str, Any]]:
             "compiled kernels for rows": cpu_rows.STATUS["rows"],
             "compiled kernels for windows": cpu_rows.STATUS["windows"],
             "compiled core": "in use" if core.AVAILABLE else core.status(),
+            "compiled machine for replay": STATUS,
             "freed memory": "kept for reuse" if MEMORY_KEPT else "left to the allocator",
         },
         "threads": {

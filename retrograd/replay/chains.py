@@ -17,19 +17,19 @@ from retrograd.replay.expressions import Expression, Value
 from retrograd.replay.program import Slot
 
 
-def _found() -> Any:
-    """The compiled machine; None where it is not in use."""
+def _found() -> tuple[Any, str]:
+    """The compiled machine, None where it is not in use; and a few words on that."""
     try:
         if os.environ.get("RETROGRAD_KERNELS") == "0":
             raise ImportError("switched off by RETROGRAD_KERNELS=0")
         module = import_module("retrograd.replay._machine")
         check_sources(module, "machine")
-    except (ImportError, RuntimeError):  # RuntimeError: built for a newer NumPy
-        return None
-    return module
+    except (ImportError, RuntimeError) as error:  # RuntimeError: built for a newer NumPy
+        return None, f"not in use ({error}): plans call the backend's functions"
+    return module, "in use"
 
 
-machine = _found()
+machine, STATUS = _found()
 
 
 Strides = tuple[int, ...]
