@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from retrograd.doctor import rules, session
 from retrograd.doctor.model import Diagnosis
@@ -17,6 +19,9 @@ from retrograd.watching import source
 from retrograd.watching.endings import first_line, strip_own_frames
 from retrograd.watching.engines import choose_engine
 from retrograd.watching.lines import LEAF
+
+if TYPE_CHECKING:
+    from retrograd.doctor.fixes.again import Again
 
 
 class Report:
@@ -65,11 +70,28 @@ class Report:
         return fragment(self.result)
 
 
+class InTrial(Protocol):
+    """A process that runs a program again because of one of its blocks."""
+
+    def block_begins(self, number: int, watched: Watched) -> None:
+        """A block begins, the first one with number 1."""
+
+    def block_ends(self, number: int, watched: Watched, result: Result) -> None:
+        """A block has ended and was looked at."""
+
+
+in_trial: InTrial | None = None
+_blocks = 0  # that have begun in this process
+
+
 class watch:
     """Watch the autograd calls of a block, and say what was wrong when it ends.
 
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
     graph    record the life of the graph, too: `report.to_html()` shows it beside the findings
+    verify   try the fixes: the program runs again in a new process up to the end of the block.
+             By default if it has computed for less than 20 s; it is stopped before it changes
+             anything outside. True permits both, False never runs anything
 
     An exception goes on its way, with the report as a note; the report is there nevertheless.
     Optimizers and values that were made before are taken in. One block can be watched at a time,
@@ -83,10 +105,16 @@ class watch:
     []
     """
 
-    def __init__(self, engine: str | None = None, *, graph: bool = False) -> None:
+    def __init__(
+        self, engine: str | None = None, *, graph: bool = False, verify: bool | None = None
+    ) -> None:
         self._engine = choose_engine(engine)
         self._graph = graph
+        self._verify = verify
         self._watched: Watched | None = None
+        self._number = 0
+        self.again: Callable[[int], Again] | None = None
+        """How the code runs again of which this is the so many-th block, if the caller knows it."""
         self._started = 0.0
         self.report = Report()
 
@@ -118,8 +146,13 @@ class watch:
         self._watched = session.make(self._engine)
         if self._graph:
             self._watched.record = ProgramRecord(os.path.basename(self.report.result.script))
+        global _blocks
+        _blocks += 1
+        self._number = _blocks
         self._started = time.perf_counter()
         session.begin(self._watched, frame)
+        if in_trial is not None:
+            in_trial.block_begins(self._number, self._watched)
         return self.report
 
     def finish(self, error: BaseException | None) -> None:
@@ -135,12 +168,28 @@ class watch:
             self.report.graph = watched.graph
         result.seconds = watched.seconds = time.perf_counter() - self._started
         source.forget()
+        watched.note_training(result)
         result.diagnoses = rules.diagnose(watched)
+        self._watched = None
+        if in_trial is not None:
+            result.unseen += watched.unseen
+            in_trial.block_ends(self._number, watched, result)
+            return
         _note_what_was_before(watched, result)
-        propose(result)
+        if result.diagnoses:
+            self._try_fixes(result)
         result.keep_texts(source.text_at)
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
-        self._watched = None
+
+    def _try_fixes(self, result: Result) -> None:
+        """Write the fixes as diffs, and try them where the code can run again by itself."""
+        try:
+            from retrograd.doctor.fixes import again
+
+            code = (self.again or again.of_this_process)(self._number)
+            again.try_fixes(result, code, self._verify)
+        except Exception as error:  # the findings stand without them
+            result.unseen.append(f"the doctor failed here: fixes: {first_line(error)}")
 
 
 def _note_what_was_before(watched: Watched, result: Result) -> None:
@@ -154,17 +203,3 @@ def _note_what_was_before(watched: Watched, result: Result) -> None:
         result.diagnoses[0].notes.append(
             "a part of this graph was made before watching began: its lines are not known"
         )
-
-
-def propose(result: Result) -> None:
-    """Write the fixes as diffs; they are not tried, for only a whole program can run again."""
-    from retrograd.doctor import fixes
-
-    try:
-        fixes.propose_all(result.diagnoses)
-    except Exception as error:  # the findings stand without them
-        result.unseen.append(f"the doctor failed here: fixes: {first_line(error)}")
-    for diagnosis in result.diagnoses:
-        for fix in diagnosis.fixes[:1]:
-            if fix.diff:
-                fix.verification = "not tried: `retrograd doctor` runs a whole program again"

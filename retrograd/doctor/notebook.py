@@ -6,12 +6,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from retrograd.doctor.fixes.again import of_cells
+from retrograd.doctor.fixes.cells import engine_asked
 from retrograd.doctor.library import watch
 from retrograd.watching.endings import strip_own_frames
 from retrograd.watching.program import has_torch
 
+TRIED = {"--verify": True, "--no-verify": False}
 IMPORTS_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
 
 
@@ -19,8 +23,13 @@ def load(shell: Any) -> None:
     """Define the magic in a shell."""
 
     def doctor(line: str, cell: str) -> None:
-        """Run the cell, watch it, and show what was wrong: `%%doctor [torch|retrograd]`."""
-        watcher = watch(engine=line.strip() or _engine_of(cell))
+        """Run the cell, watch it, and show what was wrong.
+
+        `%%doctor [torch|retrograd] [--verify | --no-verify]`
+        """
+        verify = next((wanted for word, wanted in TRIED.items() if word in line.split()), None)
+        watcher = watch(engine=engine_asked(line) or _engine_of(cell), verify=verify)
+        watcher.again = partial(of_cells, shell)
         watcher.start(None)
         try:
             with _without_own_frames(shell):

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, maker_of_read
+from retrograd.doctor.result import Result
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.graph.program_record import ProgramRecord
 from retrograd.graph.schema import Recording
@@ -61,6 +62,13 @@ class Watched:
     record: ProgramRecord | None = None  # of the graph's life, where a picture of it is asked for
     graph: Recording | str = "it was not asked for"  # what it gave, or why there is none
     undo: list[Callable[[], None]] = field(default_factory=list)  # of what `begin` put in place
+
+    def note_training(self, result: Result) -> None:
+        """What two runs of one program are compared by."""
+        recorder = self.recorder
+        result.calls = len(recorder.calls)
+        result.gradients = recorder.gradients.who_received()
+        result.courses, result.losses, result.doubled = recorder.training()
 
 
 def make(engine: Engine, own: tuple[str, ...] = ()) -> Watched:

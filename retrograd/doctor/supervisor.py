@@ -20,8 +20,6 @@ from retrograd.graph.schema import Recording
 from retrograd.watching.files import as_json, write_atomically
 from retrograd.watching.processes import command_of, how_it_ended, wait
 
-VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
-
 
 @dataclass
 class Order:
@@ -134,10 +132,9 @@ def try_fixes(order: Order, result: Result) -> None:
         fixes.propose_all(result.diagnoses)
         if order.verify is False or not result.diagnoses:
             return
-        if order.verify is None and result.seconds > VERIFIED_BELOW and not order.apply:
-            for diagnosis in result.diagnoses:
-                for fix in diagnosis.fixes[:1]:
-                    fix.verification = "not tried: the program takes long; --verify tries it"
+        if order.verify is None and result.seconds > fixes.VERIFIED_BELOW and not order.apply:
+            reason = "not tried: the program takes long; --verify tries it"
+            fixes.say_of_first(result.diagnoses, reason)
             return
         if sys.stderr.isatty():  # it takes some seconds
             print("\nretrograd doctor: trying the fixes on a copy ...", file=sys.stderr)

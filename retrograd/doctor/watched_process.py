@@ -147,9 +147,7 @@ class Watch(ProgramRun):
                 self.recorded.write_bytes(pickle.dumps(watched.graph))
             watched.status = result.status
             watched.seconds = result.seconds
-            result.calls = len(watched.recorder.calls)
-            result.gradients = watched.recorder.gradients.who_received()
-            result.courses, result.losses, result.doubled = watched.recorder.training()
+            watched.note_training(result)
             if self.program.script is not None and self.again is not False:
                 script = Path(os.path.abspath(self.program.script))
                 runner = Runner(watched, script, list(self.program.arguments))
@@ -190,7 +188,8 @@ def main(config: str) -> int:
     asked = json.loads(Path(config).read_text(encoding="utf-8"))
     kind = Watch
     if asked.get("trial"):
+        from retrograd.doctor.fixes.block_trial import BlockTrial
         from retrograd.doctor.fixes.trial import Trial
 
-        kind = Trial
+        kind = BlockTrial if asked["trial"].get("block") else Trial
     return run_to_the_end(kind(asked))

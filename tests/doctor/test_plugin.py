@@ -5,6 +5,8 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import pytest
+
 from tests.doctor.running import ROOT
 
 TESTS = """\
@@ -43,8 +45,8 @@ INSTALLED = any(
 PLUGIN = () if INSTALLED else ("-p", "retrograd.doctor.pytest_plugin")
 
 
-def run(folder: Path, *options: str) -> str:
-    (folder / "test_example.py").write_text(TESTS)
+def run(folder: Path, *options: str, more: str = "") -> str:
+    (folder / "test_example.py").write_text(TESTS + more)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", *PLUGIN, *options),
@@ -73,6 +75,37 @@ def test_sections_and_summary(tmp_path: Path) -> None:
     assert "test_healthy" not in summary
 
 
+WRITING = """\
+
+
+def test_writes(tmp_path):
+    (tmp_path / "own").write_text("in a folder of the test's own")
+    weight = torch.ones(3, requires_grad=True)
+    loss = (weight * weight).sum()
+    loss.backward()
+    open(__file__ + ".log", "a").write("once ")
+    loss.backward()
+"""
+
+
+@pytest.mark.slow
+def test_the_fixes_are_tried(tmp_path: Path) -> None:
+    proven = "tried: ran to the end without an error or a report"
+    out = run(tmp_path, "--autograd-doctor", more=WRITING)
+    failures, _, summary = out.partition("autograd doctor: silent faults")
+    twice, writes = failures.split("_ test_writes _")
+    assert proven in twice and proven in summary
+    assert proven not in writes and "it wrote test_example.py.log" in " ".join(writes.split())
+    assert (tmp_path / "test_example.py.log").read_text() == "once "
+
+
+def test_they_are_not_if_nobody_wants_it(tmp_path: Path) -> None:
+    out = run(tmp_path, "--autograd-doctor", "--no-autograd-doctor-verify")
+    assert "error[same-loss-twice]" in out and "tried:" not in out
+
+
+@pytest.mark.slow
 def test_with_workers(tmp_path: Path) -> None:
     out = run(tmp_path, "--autograd-doctor", "-n", "1")
     assert "error[same-loss-twice]" in out and "warning[zero-grad-misuse]" in out
+    assert "tried: ran to the end" in out

@@ -6,9 +6,10 @@ files, `apply` writes one to the disk, `offer` asks before that.
 
 from retrograd.doctor.fixes.applying import CannotApply, apply, offer
 from retrograd.doctor.fixes.edits import edit_of, propose, propose_all
-from retrograd.doctor.fixes.verify import Request, verify_all
+from retrograd.doctor.fixes.verify import VERIFIED_BELOW, Request, say_of_first, verify_all
 
 __all__ = [
+    "VERIFIED_BELOW",
     "CannotApply",
     "Request",
     "apply",
@@ -16,5 +17,6 @@ __all__ = [
     "offer",
     "propose",
     "propose_all",
+    "say_of_first",
     "verify_all",
 ]

@@ -25,7 +25,12 @@ class Stopped(BaseException):
 class _Forbidden(Effects):
     """Ends the trial before an effect happens."""
 
+    def __init__(self, trial: Trial) -> None:
+        super().__init__(trial.answer.parent)
+        self._trial = trial
+
     def _note(self, sentence: str) -> None:
+        self._trial.stopped = sentence  # here too: a program may catch everything
         raise Stopped(sentence)
 
 
@@ -39,7 +44,7 @@ class Trial(Watch):
         self.stopped = ""
         self.finite = True
         if not asked["forced"]:
-            self.effects = _Forbidden(self.answer.parent)
+            self.effects = _Forbidden(self)
         lay_over({file: base64.b64decode(data) for file, data in asked["texts"].items()})
 
     def begin(self, engine: Engine) -> None:
@@ -47,9 +52,12 @@ class Trial(Watch):
         super().begin(engine)
         assert self.watched is not None
         self.watched.recorder.pulse = None  # the answer of a trial has another form
-        torch = engine.torch
-        assert self.watched is not None
         self.watched.recorder.name_parameters()
+        self.look_at_losses(engine)
+
+    def look_at_losses(self, engine: Engine) -> None:
+        """At every backward call: is the loss finite, and is there time left?"""
+        torch = engine.torch
         until = 0.0
 
         def watcher(

@@ -35,6 +35,7 @@ MOST_TRIES = 4
 MOST_FORMS = 4  # of one fix: another way to write it, and it with the next one of its kind
 MOST_SECONDS = 240.0  # for all tries together
 STARTING = 120.0  # what a process may need to import torch and to write its answer
+VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
 LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
 GIVING = ("broken-graph", "no-grad-scope", "stale-optimizer-params")
 """Causes whose fix must give gradients to parameters that had none."""
@@ -66,15 +67,15 @@ class Request:
     engine: str | None = None
     forced: bool = False  # the user wants it, whatever the program does
     first: Result = field(default_factory=Result)
+    block: int = 0  # the `watch()` block whose report counts; 0: the whole program's
+    cells: list[dict[str, Any]] = field(default_factory=list)  # of a notebook: they are the program
+    permit: str = PERMIT
 
     @classmethod
     def of(cls, order: Ordered, result: Result) -> Request:
         """The request that a command line and the first run make."""
         return cls(
-            order.script,
-            order.module,
-            list(order.arguments),
-            order.engine,
+            *(order.script, order.module, list(order.arguments), order.engine),
             order.verify is True,
             result,
         )
@@ -84,15 +85,23 @@ class Request:
         if self.forced:
             return ""
         if self.first.seconds > LONGEST_RUN:
-            return f"the program ran for {self.first.seconds:.0f} s{PERMIT}"
+            return f"the program ran for {self.first.seconds:.0f} s{self.permit}"
         if self.first.effects:
-            return self.first.effects[0].replace("it ", "the program ", 1) + PERMIT
+            return self.first.effects[0].replace("it ", "the program ", 1) + self.permit
         return ""
 
     @property
     def seconds(self) -> float:
         """How long a trial may run; it is asked to stop, and counts as far as it came."""
         return min(LONGEST_RUN, 15.0 + 3.0 * self.first.seconds)
+
+
+def say_of_first(diagnoses: list[Diagnosis], sentence: str) -> None:
+    """Say the same of the best proposal of each: why it was not tried."""
+    for diagnosis in diagnoses:
+        for fix in diagnosis.fixes[:1]:
+            if fix.diff:
+                fix.verification = sentence
 
 
 def verify_all(diagnoses: list[Diagnosis], request: Request) -> None:
@@ -245,19 +254,26 @@ class Outcome:
     finite: bool
 
 
-def run_trial(edit: FileEdit, request: Request) -> Outcome | str:
+def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
     """Run the program with the edit laid over its file; a text says why nothing is known."""
     with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
         config, answer = Path(folder, "trial.json"), Path(folder, "answer.json")
+        script = request.script
+        if request.cells:
+            from retrograd.doctor.fixes.cells import write_program
+
+            script = os.fspath(write_program(request.cells, Path(folder)))
+        texts = {} if edit is None else {edit.file: base64.b64encode(edit.after).decode()}
         asked = {
-            "script": request.script,
+            "script": script,
             "module": request.module,
             "arguments": request.arguments,
             "engine": request.engine,
             "second_pass": False,
             "answer": os.fspath(answer),
             "trial": {
-                "texts": {edit.file: base64.b64encode(edit.after).decode()},
+                "texts": texts,
+                "block": request.block,
                 "seconds": request.seconds,
                 "forced": request.forced,
             },
@@ -288,6 +304,8 @@ def judge(
 ) -> str:
     """What is wrong with a trial; "" if nothing is, "?" and a reason if it cannot be told."""
     result, first = found.result, request.first
+    if not result.started and not result.error:
+        return "?not decided: the program does not come to this place"
     if result.error:
         same = bool(first.error) and result.error[:60] == first.error[:60]
         return "the same error comes back" if same else f"it ends with {result.error}"
