@@ -7,13 +7,19 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("RETROGRAD_GROWTH", "0")  # tests are not the steps of one program
 
+import sys
+
+# Containers like to forbid compiled files. The tests start hundreds of interpreters, and each would
+# compile the whole package again: that is most of what such a test costs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 import gc
 import importlib.abc
 import importlib.machinery
 import logging
 import re
 import signal
-import sys
 from collections.abc import Generator, Sequence
 from types import ModuleType
 from typing import Any
