@@ -19,6 +19,7 @@ class Diagnosis(Report):
     spans: list[Span] = field(default_factory=list)
     fixes: list[Fix] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ways: list[list[Place]] = field(default_factory=list)  # stacks that led to lines of the fixes
     error_line: Place | None = None  # innermost own line of the error; where a silent fault shows
     created_at: list[Place] = field(default_factory=list)  # where the value at fault was made
     freed_at: Place | None = None

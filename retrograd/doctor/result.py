@@ -89,6 +89,7 @@ def _diagnosis(data: Mapping[str, Any]) -> Diagnosis:
             "error_line": _place(data["error_line"]),
             "freed_at": _place(data["freed_at"]),
             "created_at": [Place(**place) for place in data["created_at"]],
+            "ways": [[Place(**place) for place in stack] for stack in data["ways"]],
             "fixes": [Fix(**{**fix, "place": Place(**fix["place"])}) for fix in data["fixes"]],
             "spans": [
                 Span(

@@ -108,6 +108,14 @@ def test_a_step_that_takes_the_loss_of_another_optimizer() -> None:
     assert harm(alone, Result(courses=mixed.courses[:1])) == ""  # two losses of one optimizer
 
 
+def test_what_only_leftovers_gave_is_not_missed() -> None:
+    """A critic's last bias has no gradient of its own: that of the generator's loss had stayed."""
+    assert "exactly zero" in harm(ran("++"), ran("+0"))
+    assert harm(ran("++"), ran("+0"), leftovers=True) == ""
+    assert harm(ran("++"), ran("00"), leftovers=True) == "no step would change an optimizer"
+    assert harm(ran("00"), ran("..", ".."), leftovers=True) == "no step would change an optimizer"
+
+
 def test_gradients_that_count_twice() -> None:
     assert "twice" in harm(failed("++"), Result(courses=[course("++", "++")], doubled=1))
 

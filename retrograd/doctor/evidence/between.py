@@ -33,11 +33,13 @@ def gradients_looked_at(first: Call, second: Call) -> bool:
 def apart(first: Call, second: Call, repetition: Repetition | None, watched: Watched) -> bool:
     """Whether the program wants the gradients of the two calls one by one.
 
-    They are cleared in between, and looked at before: the gradient of a sum would not do.
+    They are looked at in between, in a loop also cleared: the gradient of a sum would not do.
     """
+    if repetition is None:
+        return gradients_looked_at(first, second)
     if not cleared(first, second, watched):
         return False
-    if repetition is None or repetition.loop is None:
+    if repetition.loop is None:
         return gradients_looked_at(first, second)
     loop = repetition.loop
     return any(

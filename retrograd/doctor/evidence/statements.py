@@ -70,6 +70,22 @@ def written_name(place: Place) -> ast.expr | None:
     return None
 
 
+def reads_item_of(reading: Place, writing: Place) -> bool:
+    """Whether a line reads items of what another line of its function writes an item of."""
+    statement = source.statement_at(writing.file, writing.line)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    read = source.statement_at(reading.file, reading.line)
+    if not isinstance(target, ast.Subscript) or read is None or reading.file != writing.file:
+        return False
+    functions = [source.function_around(p.file, p.line) for p in (reading, writing)]
+    return functions[0] is functions[1] and any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and ast.dump(node.value) == ast.dump(target.value)
+        for node in ast.walk(read)
+    )
+
+
 def _is_module(call: ast.Call) -> bool:
     """`torch.relu_(x)`, `F.relu(x, inplace=True)`: the tensor is the first argument."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None

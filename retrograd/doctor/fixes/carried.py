@@ -174,6 +174,8 @@ def _cut_reads(task: Task, statement: ast.stmt, reads: list[ast.expr]) -> None:
         parent = draft.parents[node]
         if task.items and isinstance(parent, ast.Subscript) and parent.value is node:
             draft.suffix(parent, ".detach()")
+        elif task.items and not task.is_deep and _is_got(draft, parent):
+            draft.suffix(_call_around(draft, parent), ".detach()")
         elif task.items and not task.is_deep and isinstance(parent, ast.Starred):
             name = draft.written(node)
             draft.rewrite(node, f"(part.detach() for part in {name})")
@@ -182,6 +184,23 @@ def _cut_reads(task: Task, statement: ast.stmt, reads: list[ast.expr]) -> None:
             draft.rewrite(parent, f"[part.detach() for part in {draft.written(node)}]")
         else:
             draft.rewrite(node, _form(task, draft.written(node)))
+    for other in draft.walk(statement):
+        if isinstance(other, ast.Name) and isinstance(other.ctx, ast.Load):
+            if other.id in task.together and other not in reads:
+                draft.suffix(other, ".detach()")
+
+
+def _is_got(draft: Draft, node: ast.AST) -> bool:
+    """`.get` of `states.get(key, start)`."""
+    around = draft.parents.get(node)
+    is_get = isinstance(node, ast.Attribute) and node.attr == "get"
+    return is_get and isinstance(around, ast.Call) and len(around.args) == 2
+
+
+def _call_around(draft: Draft, node: ast.AST) -> ast.Call:
+    call = draft.parents[node]
+    assert isinstance(call, ast.Call)
+    return call
 
 
 def _is_call_of(node: ast.AST, name: str) -> bool:
@@ -201,8 +220,10 @@ def _form(task: Task, name: str) -> str:
 
 def _cut_in_place(task: Task) -> str:
     """A line of its own that cuts the value."""
-    name = task.variable
+    name, others = task.variable, task.together
     must_be_known(task.draft, task.statement, name)
+    if others:
+        return f"{', '.join(others)} = {', '.join(f'{other}.detach()' for other in others)}"
     return f"{name} = {_form(task, name)}"
 
 

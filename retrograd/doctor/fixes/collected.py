@@ -104,6 +104,8 @@ def _as_number(draft: Draft, total: str) -> str:
 def reset_state(task: Task) -> None:
     """Give the variable its first value again: after the step, or before the line that reads it."""
     draft, statement, name = task.draft, task.statement, task.variable
+    if _keeps_the_first(draft, statement):
+        return
     try:
         must_be_known(draft, statement, name)
     except CannotWrite:
@@ -125,6 +127,16 @@ def reset_state(task: Task) -> None:
         raise CannotWrite(f"the line is reached by a test of {name}")
     else:
         draft.insert_before(statement, line)
+
+
+def _keeps_the_first(draft: Draft, statement: ast.stmt) -> bool:
+    """`results.setdefault(key, value)` becomes `results[key] = value`: the newest one counts."""
+    call = call_statement(statement, "setdefault")
+    if call is None or len(call.args) != 2 or call.keywords:
+        return False
+    key, value = map(draft.written, call.args)
+    draft.rewrite(statement, f"{draft.written(receiver(call))}[{key}] = {value}")
+    return True
 
 
 def _is_rebuilt(draft: Draft, own: str) -> bool:

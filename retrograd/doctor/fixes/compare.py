@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from retrograd.doctor.result import Result
-from retrograd.watching.received import FROZEN, GIVEN, ZERO, Course
+from retrograd.watching.received import FROZEN, GIVEN, NOTHING, ZERO, Course
 
 ENOUGH = 2  # steps without a gradient that say: never again
 SHOWN = 3  # names in a sentence
@@ -63,8 +63,13 @@ def _signs(course: Course, index: int) -> list[tuple[int, str]]:
     return found
 
 
-def harm(first: Result, now: Result) -> str:
-    """What the change has broken, in a sentence; "" if nothing is seen."""
+def harm(first: Result, now: Result, leftovers: bool = False) -> str:
+    """What the change has broken, in a sentence; "" if nothing is seen.
+
+    leftovers  gradients were used that should have been cleared: what only those gave is not missed
+    """
+    if leftovers and not first.error:
+        return _nothing_left(first, now) or _mixed(first, now)
     if now.doubled > first.doubled:
         return "a backward inside a backward goes through its graph again: gradients count twice"
     lost: list[str] = []
@@ -92,6 +97,15 @@ def harm(first: Result, now: Result) -> str:
             f"after iteration {since} {named(names)} get{'s' * (not plural)} no gradient any more"
         )
     return _mixed(first, now)
+
+
+def _nothing_left(first: Result, now: Result) -> str:
+    """Whether an optimizer now finds no gradient at any step, or only zeros."""
+    for _, found in zip(first.courses, now.courses, strict=False):
+        signs = "".join(run.signs for run in found.runs)
+        if found.runs and GIVEN not in signs and set(signs) & {ZERO, NOTHING}:
+            return f"no step would change {_owner(found.names)}"
+    return ""
 
 
 def _faded(pair: Pair, first: Result) -> int:

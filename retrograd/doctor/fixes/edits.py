@@ -9,17 +9,23 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from retrograd.diagnostics.report import Fix
+from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor.fixes import (
+    at_call,
     backward_calls,
     carried,
     collected,
     elsewhere,
+    hard_choices,
     inplace,
     links,
+    losses,
+    optimizers,
+    order,
+    parts,
     recompute,
 )
 from retrograd.doctor.fixes.task import Task
@@ -27,42 +33,55 @@ from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
 from retrograd.doctor.model import Diagnosis
 from retrograd.watching.source import bytes_of
 
-WRITERS: dict[str, Callable[[Task], None]] = {
-    "detach": carried.detach,
-    "item-for-logging": collected.item_for_logging,
-    "reset-state": collected.reset_state,
-    "no-grad": links.no_grad,
-    "retain-graph": backward_calls.retain_graph,
-    "create-graph": backward_calls.create_graph,
-    "drop-retain": backward_calls.drop_retain,
-    "remove-extra-backward": backward_calls.remove_extra_backward,
-    "combine-losses": backward_calls.combine_losses,
-    "reduce-loss": backward_calls.reduce_loss,
-    "reorder-step": backward_calls.reorder_step,
-    "zero-grad": backward_calls.zero_grad,
-    "fix-checkpoint-call": backward_calls.fix_checkpoint_call,
-    "clone-before-inplace": inplace.clone_before_inplace,
-    "clone": inplace.clone,
-    "keep-graph": links.keep_graph,
-    "enable-grad": links.enable_grad,
-    "make-leaf": links.make_leaf,
-    "retain-grad": links.retain_grad,
-    "drop-requires-grad": links.drop_requires_grad,
-    "rebuild-optimizer": links.rebuild_optimizer,
-    "register-modules": links.register_modules,
-    "recompute-forward": recompute.recompute_forward,
-}
+Writer = Callable[[Task], None]
 
-OTHER_WRITERS: dict[str, Callable[[Task], None]] = {
-    "detach": carried.detach_assigned,
-    "clone-before-inplace": inplace.copy_before_write,
-    "recompute-forward": recompute.recompute_with_inputs,
-    "keep-graph": links.keep_graph_of_collection,
-    "drop-retain": elsewhere.drop_setting,
-    "reorder-step": elsewhere.step_where_cleared,
-    "register-modules": elsewhere.make_parameter,
+FORMS: dict[str, tuple[Writer, ...]] = {
+    "detach": (carried.detach, carried.detach_assigned),
+    "item-for-logging": (collected.item_for_logging,),
+    "reset-state": (collected.reset_state,),
+    "no-grad": (links.no_grad,),
+    "retain-graph": (losses.retain_until_the_last, backward_calls.retain_graph),
+    "create-graph": (backward_calls.create_graph,),
+    "drop-retain": (
+        losses.drop_retain_of_the_last,
+        backward_calls.drop_retain,
+        elsewhere.drop_setting,
+    ),
+    "remove-extra-backward": (losses.remove_extra_backward,),
+    "combine-losses": (losses.combine_losses, at_call.combine_losses),
+    "reduce-loss": (backward_calls.reduce_loss,),
+    "reorder-step": (order.reorder_step, elsewhere.step_where_cleared),
+    "zero-grad": (order.zero_grad,),
+    "fix-checkpoint-call": (backward_calls.fix_checkpoint_call,),
+    "clone-before-inplace": (inplace.clone_before_inplace, inplace.copy_before_write),
+    "clone": (inplace.clone,),
+    "keep-graph": (
+        *(links.keep_graph, links.keep_graph_of_collection),
+        *(hard_choices.soften, parts.use_the_parts),
+    ),
+    "enable-grad": (links.enable_grad,),
+    "make-leaf": (links.make_leaf,),
+    "retain-grad": (links.retain_grad,),
+    "drop-requires-grad": (links.drop_requires_grad,),
+    "rebuild-optimizer": (
+        *(optimizers.rebuild_optimizer, optimizers.hold_the_original),
+        *(optimizers.add_group, optimizers.sort_the_rest),
+    ),
+    "register-modules": (optimizers.register_modules, elsewhere.make_parameter),
+    "recompute-forward": (
+        *(recompute.recompute_forward, recompute.recompute_with_inputs),
+        at_call.recompute_between,
+    ),
 }
-"""A second form of some kinds, used where the first cannot be written or a trial rejects it."""
+"""How each kind is written. A further form is used where those before it cannot be written, or
+where a trial rejects them."""
+
+AT_CALL: dict[str, Writer] = {
+    "detach": at_call.on_argument(".detach()"),
+    "clone": at_call.on_argument(".clone()"),
+    "clone-before-inplace": at_call.on_argument(".clone()"),
+}
+"""The same in the line that calls the function of a fix: the caller may be who is to change."""
 
 
 @dataclass(frozen=True)
@@ -72,55 +91,90 @@ class FileEdit:
     file: str
     before: bytes
     after: bytes
+    place: Place | None = field(default=None, compare=False)  # where it is another than the fix's
 
 
-def edited(text: str, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> str:
+def edited(text: str, fix: Fix, diagnosis: Diagnosis, form: int = 0) -> str:
     """The text of a file after a fix; raises `CannotWrite` with the reason if there is none.
 
     >>> from retrograd.doctor.model import Diagnosis
     >>> from retrograd.diagnostics.report import Place
-    >>> fix = Fix("retain-graph", Place("train.py", 1))
-    >>> edited("loss.backward()\\n", fix, Diagnosis(cause="shared-subgraph"))
-    'loss.backward(retain_graph=True)\\n'
+    >>> fix = Fix("reduce-loss", Place("train.py", 1))
+    >>> edited("loss.backward()\\n", fix, Diagnosis(cause="non-scalar"))
+    'loss.mean().backward()\\n'
     """
+    return _written(text, fix, diagnosis, FORMS[fix.kind][form])
+
+
+def _written(
+    text: str, fix: Fix, diagnosis: Diagnosis, writer: Writer, inner: Place | None = None
+) -> str:
     try:
         draft = Draft(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CannotWrite("the file is not a program") from error
-    writer = OTHER_WRITERS.get(fix.kind) if other else WRITERS[fix.kind]
-    if writer is None:
-        raise CannotWrite("there is no other form")
-    writer(Task(draft, fix, diagnosis))
+    writer(Task(draft, fix, diagnosis, inner))
     return draft.result()
 
 
-def write_edit(fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
-    """The edit of the file on the disk; raises `CannotWrite`."""
+def all_edits(fix: Fix, diagnosis: Diagnosis) -> Iterator[FileEdit]:
+    """Every form in which a fix can be written: in its line, then in those that led to it."""
+    for writer in FORMS[fix.kind]:
+        try:
+            yield _edit_of_file(fix, diagnosis, writer)
+        except CannotWrite:
+            continue
+    if fix.kind not in AT_CALL:
+        return
+    for place, inner in at_call.callers(fix, diagnosis):
+        try:
+            yield _edit_of_file(replace(fix, place=place), diagnosis, AT_CALL[fix.kind], inner)
+        except CannotWrite:
+            continue
+
+
+def write_edit(fix: Fix, diagnosis: Diagnosis) -> FileEdit:
+    """The first of these edits; raises `CannotWrite`."""
+    for edit in all_edits(fix, diagnosis):
+        return edit
+    raise CannotWrite("there is no form of it for this line")
+
+
+def _edit_of_file(
+    fix: Fix, diagnosis: Diagnosis, writer: Writer, inner: Place | None = None
+) -> FileEdit:
     try:
         before = bytes_of(fix.place.file)
     except OSError as error:
         raise CannotWrite("the file cannot be read") from error
-    return _edit_of_text(before, fix, diagnosis, other)
+    return _edit_of_text(before, fix, diagnosis, writer, inner)
 
 
 def write_further(edit: FileEdit, fix: Fix, diagnosis: Diagnosis) -> FileEdit:
     """An edit and, in the text that it gave, a further fix: one change of the file."""
     if fix.place.file != edit.file:
         raise CannotWrite("it is another file")
-    further = _edit_of_text(edit.after, fix, diagnosis)
-    return FileEdit(edit.file, edit.before, further.after)
+    for writer in FORMS[fix.kind]:
+        try:
+            further = _edit_of_text(edit.after, fix, diagnosis, writer)
+        except CannotWrite:
+            continue
+        return FileEdit(edit.file, edit.before, further.after, edit.place)
+    raise CannotWrite("there is no form of it for this line")
 
 
-def _edit_of_text(before: bytes, fix: Fix, diagnosis: Diagnosis, other: bool = False) -> FileEdit:
+def _edit_of_text(
+    before: bytes, fix: Fix, diagnosis: Diagnosis, writer: Writer, inner: Place | None = None
+) -> FileEdit:
     try:
         text, encoding = decoded(before)
     except (SyntaxError, ValueError) as error:
         raise CannotWrite("the file cannot be read") from error
     try:
-        after = edited(text, fix, diagnosis, other).encode(encoding)
+        after = _written(text, fix, diagnosis, writer, inner).encode(encoding)
     except UnicodeError as error:
         raise CannotWrite("the result cannot be written in the file's encoding") from error
-    return FileEdit(fix.place.file, before, after)
+    return FileEdit(fix.place.file, before, after, fix.place if inner is not None else None)
 
 
 def propose(diagnosis: Diagnosis) -> None:
@@ -130,26 +184,21 @@ def propose(diagnosis: Diagnosis) -> None:
     """
     taken: list[FileEdit] = []
     for fix in list(diagnosis.fixes):
-        found: list[FileEdit] = []
-        for other in (False, True):
-            try:
-                edit = write_edit(fix, diagnosis, other)
-            except CannotWrite:
-                continue
-            if edit not in found:
-                found.append(edit)
-        if found:
-            if found[0] in taken:
-                diagnosis.fixes.remove(fix)
-                continue
-            vars(fix)["_others"] = found[1:]
-            choose(fix, found[0])
-            taken.append(found[0])
+        found = list(dict.fromkeys(all_edits(fix, diagnosis)))
+        if not found:
+            continue
+        if found[0] in taken:
+            diagnosis.fixes.remove(fix)
+            continue
+        vars(fix)["_others"] = found[1:]
+        choose(fix, found[0])
+        taken.append(found[0])
 
 
 def choose(fix: Fix, edit: FileEdit) -> None:
     """Let an edit be the one of a fix."""
     vars(fix)["_edit"] = edit
+    fix.place = edit.place or fix.place
     fix.diff = diff_of(edit)
 
 

@@ -13,6 +13,7 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     first_line,
+    names_bound,
     receiver,
 )
 
@@ -49,8 +50,7 @@ def clone_before_inplace(task: Task) -> None:
     draft, statement = task.draft, task.statement
     if hasattr(statement, "body"):
         raise CannotWrite("the line is the head of a block")
-    if task.diagnosis.cause == "leaf-inplace" and "." in task.variable:
-        raise CannotWrite("a parameter of a module cannot be replaced by a tensor")
+    _must_be_replaceable(task)
     if isinstance(statement, ast.AugAssign):
         _augmented(draft, statement)
         return
@@ -67,12 +67,18 @@ def clone_before_inplace(task: Task) -> None:
 
 def copy_before_write(task: Task) -> None:
     """A copy of the whole tensor before an item of it is written."""
+    _must_be_replaceable(task)
     target = assigned(task.statement)
     if target is None or not isinstance(target[0], ast.Subscript):
         raise CannotWrite("no item is written")
     if _is_collection(task.draft, target[0].value):
         raise CannotWrite("what is changed is an item of a collection")
     _copy_before(task.draft, task.statement, target[0].value)
+
+
+def _must_be_replaceable(task: Task) -> None:
+    if task.diagnosis.cause == "leaf-inplace" and "." in task.variable:
+        raise CannotWrite("a parameter of a module cannot be replaced by a tensor")
 
 
 def _augmented(draft: Draft, statement: ast.AugAssign) -> None:
@@ -117,14 +123,22 @@ def _is_collection(draft: Draft, owner: ast.expr) -> bool:
 def _item_written(
     draft: Draft, statement: ast.stmt, target: ast.Subscript, value: ast.expr
 ) -> None:
-    """`x[i] = y`: read a copy if the same statement reads other items of x, else write into one."""
+    """`x[i] = y`: read a copy if y is made of other items of x, else write into one."""
     name = dotted(target.value)
     if _is_collection(draft, target.value):
         raise CannotWrite("what is changed is an item of a collection")
+    made: ast.AST = value
+    if isinstance(value, ast.Name):
+        earlier = draft.block_of(statement)
+        for other in earlier[: earlier.index(statement)]:
+            made = other if value.id in names_bound(other) else made
     reads = [
         node
-        for node in draft.walk(value)
-        if isinstance(node, ast.Subscript) and name and dotted(node.value) == name
+        for node in draft.walk(made)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and name
+        and dotted(node.value) == name
     ]
     if reads:
         for node in reads:
@@ -174,6 +188,8 @@ def _is_true(node: ast.expr) -> bool:
 
 def _call(draft: Draft, statement: ast.stmt, call: ast.Call) -> None:
     assert isinstance(call.func, (ast.Attribute, ast.Name))
+    if isinstance(statement, ast.Expr) and statement.value is call and _chain(draft, statement):
+        return
     name, keyword = called(call), None
     for given in call.keywords:
         if given.arg == "inplace":
@@ -207,6 +223,25 @@ def _call(draft: Draft, statement: ast.stmt, call: ast.Call) -> None:
         draft.replace(end - 1, end, "")
 
 
+def _chain(draft: Draft, statement: ast.Expr) -> bool:
+    """`x.mul_(a).add_(b)` as a statement: `x = x.mul(a).add(b)`."""
+    calls: list[ast.Call] = []
+    node = statement.value
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if called(node).removesuffix("_") not in OUT_OF_PLACE or not called(node).endswith("_"):
+            return False
+        calls.append(node)
+        node = node.func.value
+    if len(calls) < 2 or not dotted(node):
+        return False
+    _is_used_later(draft, statement, node)
+    draft.replace(draft.start(statement), draft.start(statement), f"{dotted(node)} = ")
+    for call in calls:
+        end = draft.end(call.func)
+        draft.replace(end - 1, end, "")
+    return True
+
+
 def _read_after(draft: Draft, statement: ast.stmt, name: str) -> bool:
     """Whether the variable is read again after the statement, before it is set anew."""
     if isinstance(statement, ast.Return):
@@ -221,8 +256,19 @@ def _read_after(draft: Draft, statement: ast.stmt, name: str) -> bool:
 
 
 def clone(task: Task) -> None:
-    """Hand on a copy: of what is written in place, else of the value that the line makes."""
+    """Hand on a copy of what is read or written in place, else of the value that the line makes."""
     draft, statement = task.draft, task.statement
+    items = [
+        node
+        for node in draft.walk(statement)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and task.stands_for_value(node.value)
+    ]
+    if items:
+        for node in items:
+            draft.suffix(node, ".clone()")
+        return
     try:
         clone_before_inplace(task)
         return

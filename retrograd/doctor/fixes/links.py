@@ -1,4 +1,4 @@
-"""Edits that mend the way from the loss to the parameters: cuts, scopes, leaves, optimizers."""
+"""Edits that mend the way from the loss to the parameters: cuts, scopes, leaves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     header_end,
-    names_bound,
-    names_read,
     receiver,
 )
 
@@ -286,7 +284,7 @@ def no_grad(task: Task) -> None:
     task.draft.wrap(statement, f"with {context}:")
 
 
-# ------------------------------------------------------------------------ leaves, optimizers
+# ------------------------------------------------------------------------------------ leaves
 
 
 def make_leaf(task: Task) -> None:
@@ -358,87 +356,3 @@ def drop_requires_grad(task: Task) -> None:
                     draft.replace(draft.bounds(node.func.value)[1], draft.end(node), "")
                 return
     raise CannotWrite("the line does not ask for gradients")
-
-
-def rebuild_optimizer(task: Task) -> None:
-    """Build the optimizer after the line that replaces the parameters."""
-    draft, statement = task.draft, task.statement
-    places = [*task.diagnosis.created_at, *(span.place for span in task.diagnosis.spans)]
-    pair = assigned(statement)
-    if pair is None or not isinstance(pair[1], ast.Call) or not dotted(pair[0]):
-        raise CannotWrite("the line does not build the optimizer")
-    block = draft.block_of(statement)
-    for place in places:
-        if task.same_file(place) is None:
-            continue
-        try:
-            other = draft.statement_at(place.line)
-        except CannotWrite:
-            continue
-        while other not in block and other in draft.parents:
-            parent = draft.parents[other]
-            if not isinstance(parent, ast.stmt):
-                break
-            other = parent
-        if other in block and block.index(other) > block.index(statement):
-            _move_down(draft, block, statement, other)
-            return
-    for other in block[: block.index(statement) : -1]:
-        if _changes_one_of(other, names_read(pair[1])):
-            _move_down(draft, block, statement, other)
-            return
-    raise CannotWrite("the parameters are not replaced in the same block")
-
-
-def _changes_one_of(statement: ast.stmt, names: set[str]) -> bool:
-    """`model.head = ...`: whether a statement replaces a part of one of the objects."""
-    pair = assigned(statement)
-    return pair is not None and dotted(pair[0]).split(".")[0] in names
-
-
-def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: ast.stmt) -> None:
-    between = block[block.index(statement) + 1 : block.index(other) + 1]
-    name = names_bound(statement)
-    if any(name & names_read(skipped) for skipped in between):
-        raise CannotWrite("the optimizer is used before")
-    start, end = draft.whole_lines(statement)
-    _, place = draft.whole_lines(other)
-    if not draft.text[:place].endswith(("\n", "\r")):
-        raise CannotWrite("the file does not end with a line")
-    draft.replace(start, end, "")
-    draft.replace(place, place, draft.text[start:end])
-
-
-def register_modules(task: Task) -> None:
-    """A plain list or dict of modules becomes one that the module knows."""
-    draft, statement = task.draft, task.statement
-    pair = assigned(statement)
-    if pair is None:
-        pair = _first_list(draft, statement)
-    target, value = pair
-    if not isinstance(target, ast.Attribute):
-        raise CannotWrite("the list is not an attribute of the module")
-    text = draft.written(value)
-    kind = "Parameter" if "Parameter(" in text or "requires_grad" in text else "Module"
-    if isinstance(value, (ast.List, ast.ListComp)):
-        wrapper = f"{task.modules()}.{kind}List"
-    elif isinstance(value, (ast.Dict, ast.DictComp)):
-        wrapper = f"{task.modules()}.{kind}Dict"
-    else:
-        raise CannotWrite("the line makes no list and no dict")
-    if text == "[]":
-        draft.rewrite(value, f"{wrapper}()")
-    else:
-        draft.rewrite(value, f"{wrapper}({text})")
-
-
-def _first_list(draft: Draft, statement: ast.stmt) -> tuple[ast.expr, ast.expr]:
-    """`self.layers.append(...)`: the assignment that makes the list."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        if isinstance(function, ast.Attribute) and function.attr in ("append", "extend"):
-            for node in ast.walk(draft.scope_of(statement)):
-                pair = assigned(node) if isinstance(node, ast.stmt) else None
-                if pair is not None and dotted(pair[0]) == dotted(function.value):
-                    return pair
-    raise CannotWrite("the line makes no list and no dict")

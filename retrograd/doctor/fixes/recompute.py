@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from retrograd.doctor.fixes.at_call import compute_later
 from retrograd.doctor.fixes.links import remove_decorator
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
@@ -15,6 +16,7 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     names_bound,
+    names_of_scope,
     names_read,
     receiver,
 )
@@ -30,16 +32,24 @@ def recompute_forward(task: Task) -> None:
         _without_memory(task.draft, statement)
         return
     if call_statement(statement, "backward") is not None:
-        _again_before_backward(task, _maker_of_loss(task.draft, statement))
-        return
+        maker = _maker_of_loss(task.draft, statement)
+        if maker in task.draft.block_of(statement):
+            _again_before_backward(task, maker)
+            return
+        statement = maker  # of a closure, which only reads it
     pair = assigned(statement)
-    if pair is None or not dotted(pair[0]):
+    if pair is None or not all(map(dotted, _parts(pair[0]))):
         raise CannotWrite("the value is not made by one assignment")
     target, value = pair
     if isinstance(target, ast.Attribute):
         _into_methods(task, statement, target, value)
     else:
-        _into_pass(task, statement, target, value)
+        _into_pass(task, statement, {dotted(part) for part in _parts(target)}, value)
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    """What an assignment sets: one thing, or each part of `a, b = ...`."""
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
 def recompute_with_inputs(task: Task) -> None:
@@ -51,12 +61,16 @@ def recompute_with_inputs(task: Task) -> None:
 
 
 def _maker_of_loss(draft: Draft, backward: ast.stmt) -> ast.stmt:
-    """The one line of the same block that makes what is sent back."""
+    """The one line of the same block, or before a closure in its block, that makes the loss."""
     call = call_statement(backward, "backward")
     assert call is not None
     name = dotted(receiver(call))
-    block = draft.block_of(backward)
-    made = [s for s in block[: block.index(backward)] if _makes(s, name)]
+    block, last = draft.block_of(backward), backward
+    made = [s for s in block[: block.index(last)] if _makes(s, name)]
+    scope = draft.scope_of(backward)
+    if not made and isinstance(scope, _FUNCTIONS) and name not in names_of_scope(scope):
+        block, last = draft.block_of(scope), scope
+        made = [s for s in block[: block.index(last)] if _makes(s, name)]
     if not name or len(made) != 1:
         raise CannotWrite("the loss is not made by one line of the block")
     return made[0]
@@ -66,8 +80,7 @@ def _makes(statement: ast.stmt, name: str) -> bool:
     pair = assigned(statement)
     if pair is None:
         return False
-    targets = pair[0].elts if isinstance(pair[0], ast.Tuple) else [pair[0]]
-    return any(dotted(target) == name for target in targets)
+    return any(dotted(target) == name for target in _parts(pair[0]))
 
 
 def _without_memory(draft: Draft, function: Function) -> None:
@@ -85,19 +98,19 @@ def _without_memory(draft: Draft, function: Function) -> None:
 # ------------------------------------------------------------------ a variable of a function
 
 
-def _into_pass(task: Task, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
-    draft, name = task.draft, dotted(target)
-    home = _pass_of(task, statement, name)
+def _into_pass(task: Task, statement: ast.stmt, names: set[str], value: ast.expr) -> None:
+    draft = task.draft
+    home = _pass_of(task, statement, names)
     if home is None:
         _again_before_backward(task, statement)
         return
-    users = [s for s in home.body if name in names_read(s)]
+    users = [s for s in home.body if names & names_read(s)]
     if not users:
         raise CannotWrite("the value is not read there")
     inside = names_bound(home)
-    if names_read(value) & (inside - {name}):
+    if names_read(value) & (inside - names):
         raise CannotWrite("what it is computed from is something else there")
-    if name in inside and isinstance(home, _LOOPS):
+    if names & inside and isinstance(home, _LOOPS):
         raise CannotWrite("the loop sets the variable too")
     indentation = draft.indentation(users[0])
     text = draft.reindented([statement], draft.indentation(statement), indentation)
@@ -105,13 +118,13 @@ def _into_pass(task: Task, statement: ast.stmt, target: ast.expr, value: ast.exp
         raise CannotWrite("the file does not end with a line")
     start, end = draft.whole_lines(statement)
     place, _ = draft.whole_lines(users[0])
-    if not _is_read_elsewhere(draft, statement, name, home):
+    if not _is_read_elsewhere(draft, statement, names, home):
         draft.replace(start, end, "")
     draft.replace(place, place, text)
 
 
 def _pass_of(
-    task: Task, statement: ast.stmt, name: str
+    task: Task, statement: ast.stmt, names: set[str]
 ) -> ast.For | ast.AsyncFor | ast.While | Function | None:
     """What repeats and uses the value: the loop of the diagnosis, or a function that is called."""
     draft = task.draft
@@ -122,7 +135,7 @@ def _pass_of(
         if isinstance(node, _LOOPS) and node.lineno == wanted:
             if draft.scope_of(node) is draft.scope_of(statement):
                 return node
-    functions = [s for s in later if isinstance(s, _FUNCTIONS) and name in names_read(s)]
+    functions = [s for s in later if isinstance(s, _FUNCTIONS) and names & names_read(s)]
     error = task.same_file(task.diagnosis.error_line)
     if error is not None:
         for function in functions:
@@ -135,11 +148,11 @@ def _pass_of(
     return None
 
 
-def _is_read_elsewhere(draft: Draft, statement: ast.stmt, name: str, home: ast.AST) -> bool:
+def _is_read_elsewhere(draft: Draft, statement: ast.stmt, names: set[str], home: ast.AST) -> bool:
     inside = set(ast.walk(home))
     return any(
         isinstance(node, ast.Name)
-        and node.id == name
+        and node.id in names
         and isinstance(node.ctx, ast.Load)
         and node not in inside
         and node.lineno > statement.lineno
@@ -164,14 +177,7 @@ def _again_before_backward(task: Task, statement: ast.stmt, with_inputs: bool = 
         makers = [*_inputs_of(block, statement), statement]
         if len(makers) == 1:
             raise CannotWrite("the line is all there is")
-    place, _ = draft.whole_lines(failing)
-    for maker in makers:
-        between = block[block.index(maker) + 1 : block.index(failing)]
-        used = names_read(maker) | names_bound(maker)
-        if any(names_bound(s) & used for s in between if s not in makers):
-            raise CannotWrite("what it is computed from has changed in between")
-        start, end = draft.whole_lines(maker)
-        draft.replace(place, place, draft.text[start:end])
+    compute_later(draft, makers, failing)
 
 
 def _inputs_of(block: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:

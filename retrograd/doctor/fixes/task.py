@@ -20,6 +20,7 @@ class Task:
     draft: Draft
     fix: Fix
     diagnosis: Diagnosis
+    inner: Place | None = None  # the line that the fix's line led to, where it is a caller's
 
     @property
     def line(self) -> int:
@@ -60,6 +61,13 @@ class Task:
     def container(self) -> str:
         """The kind of what holds the value directly: tuple, list, dict, deque; "" if unknown."""
         return str(self.diagnosis.facts.get("container", ""))
+
+    @property
+    def together(self) -> list[str]:
+        """The variables that are carried with this one and have its fate: `h` and `c`."""
+        names = self.diagnosis.facts.get("together", [])
+        own = isinstance(names, list) and self.variable in names and not self.items
+        return list(names) if own else []
 
     def same_file(self, place: Place | None) -> Place | None:
         """A place, if it is in the file that is edited."""

@@ -162,7 +162,7 @@ def _idle_of(fix: Fix) -> int:
 
 
 def _rank(diagnosis: Diagnosis) -> None:
-    """A proven fix first, one that failed without its diff and after those that have one.
+    """A proven fix first, one that failed last and without its diff.
 
     Else it is the rules' order. What runs without an error but is not what the rules would do
     stays behind what they name before it, unless that was tried in vain.
@@ -176,8 +176,7 @@ def _rank(diagnosis: Diagnosis) -> None:
     for fix in rest:
         if fix.verified is False:
             fix.diff = ""
-    there_is_another = any(fix.diff for fix in rest)
-    rest.sort(key=lambda fix: there_is_another and fix.verified is False)
+    rest.sort(key=lambda fix: fix.verified is False)
     diagnosis.fixes = proven + rest
     _leave_out_harm(diagnosis)
     tried = [fix for fix in diagnosis.fixes if fix.verified is False]
@@ -222,7 +221,7 @@ def _try(
             choose(fix, form)
             return
         fix.verified, fix.verification = False, fix.verification or problem
-        if problem == harm(request.first, found.result):
+        if problem == harm(request.first, found.result, diagnosis.cause == "zero-grad-misuse"):
             vars(fix)["_harmful"] = True
         further = _further(form, found, diagnosis, fix)
         if further is not None and further not in seen and len(seen) < MOST_FORMS:
@@ -325,7 +324,7 @@ def judge(
     if new:
         again = new[0] == diagnosis.cause
         return "the same report comes back" if again else f"then there is {new[0]}"
-    lost = _lost(first, result, fix)
+    lost = _lost(first, result, fix, diagnosis.cause)
     if lost:
         return lost
     if diagnosis.cause in GIVING and _received(result) <= _received(first):
@@ -345,12 +344,12 @@ def _received(result: Result) -> int:
     return sum(sum(row) for row in result.gradients)
 
 
-def _lost(first: Result, result: Result, fix: Fix) -> str:
+def _lost(first: Result, result: Result, fix: Fix, cause: str) -> str:
     """What the change breaks; which parameters had gradients in the first run and have none now."""
     if fix.kind in RENUMBERING:
         return "" if _received(result) >= _received(first) else "parameters lose their gradient"
-    broken = harm(first, result)
-    if broken:
+    broken = harm(first, result, leftovers=cause == "zero-grad-misuse")
+    if broken or cause == "zero-grad-misuse":
         return broken
     lost = 0
     for number, row in enumerate(first.gradients):

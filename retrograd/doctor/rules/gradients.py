@@ -99,8 +99,9 @@ def _sent_after(watched: Watched, step: Place, empty: EmptyStep) -> Call | None:
     place = None if call is None else call.log.place_of(call.stack)
     if place is None or place.file != step.file or place.line <= step.line:
         return None
-    loops = [source.loops_around(each.file, each.line) for each in (step, place)]
-    return call if all(loops) and loops[0][-1] == loops[1][-1] else None
+    loops = [source.loops_around(each.file, each.line)[-1:] for each in (step, place)]
+    around = [source.function_around(each.file, each.line) for each in (step, place)]
+    return call if loops[0] == loops[1] and around[0] is around[1] else None
 
 
 def _stepped_too_soon(
@@ -179,6 +180,8 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: OptimizerLike) -
     elif wrong is not None:
         notes.append(f"Line {wrong.line} clears another optimizer, which has its own line.")
         fixes.insert(0, Fix("zero-grad", wrong, "clear this optimizer here, not the other again"))
+    if step.file == added.file and step.line < added.line:
+        fixes.append(Fix("reorder-step", step, "or step after backward(), if it is cleared later"))
     return Diagnosis(
         cause="zero-grad-misuse",
         title="the gradients are not cleared between the steps",

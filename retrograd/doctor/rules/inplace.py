@@ -191,6 +191,17 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
             facts=_facts(saved),
         )
     line = _line_to_change(stack)
+    fixes = [
+        Fix(
+            "clone-before-inplace",
+            line,
+            "use the out-of-place form, or write into a clone",
+            cost="one more tensor of this size",
+        )
+    ]
+    if made and made[-1] != line and statements.reads_item_of(made[-1], written):
+        reason = "compute with a copy of what is read: the rest may be written then"
+        fixes.insert(0, Fix("clone", made[-1], reason))
     return Diagnosis(
         cause="inplace-after-save",
         title="an in-place operation changed a value that backward needs",
@@ -198,14 +209,7 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
         "same memory before the backward ran.",
         error_line=at.place,
         created_at=list(dict.fromkeys([written, *reversed(made)])),
-        fixes=[
-            Fix(
-                "clone-before-inplace",
-                line,
-                "use the out-of-place form, or write into a clone",
-                cost="one more tensor of this size",
-            )
-        ],
+        fixes=fixes,
         spans=spans,
         error=at.message,
         tensor=_name_written(written),

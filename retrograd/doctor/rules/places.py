@@ -57,8 +57,9 @@ def detach_line(evidence: SecondBackward) -> Place | None:
     attribute = None if held is None else last_attribute(held.path)
     if held is not None and attribute is not None and not _is_rebound_in_loop(evidence, held):
         stored = _line_storing(made, attribute)
-        if stored is not None and _lines_reading(consumers, attribute) > 1:
-            return stored  # several readers: cut it once, where it is kept
+        appended = stored is not None and is_container_item(held.path) and _adds_item(stored)
+        if appended or (stored is not None and _lines_reading(consumers, attribute) > 1):
+            return stored  # appended, or several readers: cut it once, where it is kept
         return (
             _line_reading_attribute(consumers, attribute)
             or stored
@@ -87,6 +88,70 @@ def detach_line(evidence: SecondBackward) -> Place | None:
         if handed is not None:
             return handed
     return source.where_kept([place for _, place in made])
+
+
+def _adds_item(place: Place) -> bool:
+    """`memory.append(x)`, `memory[key] = x`."""
+    statement = source.statement_at(place.file, place.line)
+    if isinstance(statement, ast.Assign):
+        return isinstance(statement.targets[0], ast.Subscript)
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+
+
+def keeps_the_first(place: Place) -> bool:
+    """`results.setdefault(key, value)`: whether a line keeps the first value of a key for ever."""
+    statement = source.statement_at(place.file, place.line)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr == "setdefault"
+
+
+def is_only_handed_on(place: Place) -> bool:
+    """Whether the variable that a line sets is only returned or handed over, as it is.
+
+    Then to detach it there is to detach it wherever it is used, and keeps no graph meanwhile.
+    """
+    statement = source.statement_at(place.file, place.line)
+    function = source.function_around(place.file, place.line)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if function is None or not isinstance(target, ast.Name):
+        return False
+    handed: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            value = node.value
+            handed.add(value)
+            if isinstance(value, ast.Call):
+                handed.update([*value.args, *(keyword.value for keyword in value.keywords)])
+            elif isinstance(value, (ast.Tuple, ast.List)):
+                handed.update(value.elts)
+            elif isinstance(value, ast.Dict):
+                handed.update(value.values)
+    reads = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(reads) and all(node in handed for node in reads)
+
+
+def is_read_after_loop(added: Place, evidence: SecondBackward) -> bool:
+    """Whether what a line adds to is read after the loop that repeats."""
+    repetition = evidence.repetition
+    statement = source.statement_at(added.file, added.line)
+    if repetition is None or repetition.loop is None or added.file != repetition.file:
+        return False
+    if not isinstance(statement, (ast.AugAssign, ast.Assign)):
+        return False
+    target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
+    scope = source.function_around(added.file, added.line) or source.tree_of(added.file)
+    return any(
+        isinstance(node, (ast.Name, ast.Attribute))
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == ast.unparse(target)
+        and node.lineno > repetition.loop.end
+        for node in ast.walk(scope)
+    )
 
 
 def _line_renaming(evidence: SecondBackward) -> Place | None:
@@ -159,7 +224,8 @@ def _line_reading_variable(consumers: list[Stack], name: str) -> Place | None:
 
 def before_inner_loop(evidence: SecondBackward) -> Place | None:
     """For a value kept inside a function: the head of the loop that carries it within the pass."""
-    name = None if evidence.held is None else inner_variable(evidence.held.path)
+    held = evidence.held
+    name = _of_a_generator(evidence) if held is None else inner_variable(held.path)
     if name is None:
         return None
     reading = _line_reading_variable(evidence.consumers, name)
@@ -173,6 +239,31 @@ def before_inner_loop(evidence: SecondBackward) -> Place | None:
     if not loops:
         return reading
     return Place(reading.file, loops[-1].header, reading.function)
+
+
+def _of_a_generator(evidence: SecondBackward) -> str | None:
+    """The variable of a suspended generator that nothing else holds, as its own lines tell."""
+    if not evidence.made or not evidence.consumers or not evidence.consumers[0]:
+        return None
+    made = evidence.made[-1][1]
+    function = source.function_around(made.file, made.line)
+    if function is None or not any(
+        isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)
+    ):
+        return None
+    return next(iter(carried_together(evidence)), None)
+
+
+def carried_together(evidence: SecondBackward) -> list[str]:
+    """The variables that one line sets and one line of the same function goes on from: `h, c`."""
+    if not evidence.made or not evidence.consumers or not evidence.consumers[0]:
+        return []
+    made, used = evidence.made[-1][1], evidence.consumers[0][-1][1]
+    functions = [source.function_around(place.file, place.line) for place in (made, used)]
+    if made.file != used.file or functions[0] is not functions[1]:
+        return []
+    names = source.assigned_names(made.file, made.line)
+    return [name for name in names if source.reads(used.file, used.line, name)]
 
 
 def diverging_line(evidence: SecondBackward) -> Place | None:

@@ -112,7 +112,12 @@ def _last_diagnosis(place: Place, groups: list[list[Call]]) -> Diagnosis:
         created_at=list(dict.fromkeys(reversed(stack))),
         fixes=[Fix("drop-retain", place, "keep the graph for all losses but the last")],
         spans=[Span("kept", place, stack, f"in vain by the last of each {size} calls")],
-        facts={"executions": len(groups), "nodes": nodes, "argument": "retain_graph"},
+        facts={
+            "executions": len(groups),
+            "nodes": nodes,
+            "argument": "retain_graph",
+            "all_but_last": True,
+        },
     )
 
 

@@ -321,7 +321,8 @@ def _made_outside(evidence: SecondBackward, watched: Watched) -> Diagnosis | Non
         )
     if evidence.made_by_outer_loop and not evidence.starved:
         by_attribute = evidence.held is not None and places.last_attribute(evidence.held.path)
-        line = (places.detach_line(evidence) if by_attribute else None) or kept
+        read = by_attribute and not places.is_only_handed_on(kept)
+        line = (places.detach_line(evidence) if read else None) or kept
         return Diagnosis(
             cause="stale-state-carried",
             title=f"{name} is made once per outer pass and used with its history in each inner",
@@ -457,6 +458,9 @@ def _accumulated(evidence: SecondBackward, watched: Watched) -> Diagnosis | None
         if _is_sent_itself(evidence, added):
             reason = "or, if the total is only reported, add loss.item()"
             fixes.append(Fix("item-for-logging", added, reason))
+            if places.is_read_after_loop(added, evidence):
+                fixes[1].text = "the total is reported after the loop: add loss.item() to it"
+                fixes.reverse()
     return Diagnosis(
         cause="accumulated-history",
         title=f"{name} collects losses over iterations together with their graphs",
@@ -492,7 +496,13 @@ def _carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
     line = places.detach_line(evidence) or failing
     step = places.step_line(evidence, watched.recorder.gradients.steps)
     in_collection = evidence.held is not None and evidence.held.container is not None
-    if in_collection and (evidence.fresh_at_consumer or evidence.all_stale):
+    stored = places.store_line(evidence)
+    if stored is not None and places.keeps_the_first(stored):
+        fixes = [
+            Fix("reset-state", stored, "keep the value of this pass: setdefault() keeps the first"),
+            *([Fix("reset-state", step, "or empty it after the step")] if step else []),
+        ]
+    elif in_collection and (evidence.fresh_at_consumer or evidence.all_stale):
         fixes = [
             Fix("reset-state", step or line, "empty it after the step"),
             Fix("detach", line, "or keep only the numbers of earlier passes"),
@@ -547,6 +557,9 @@ def for_the_edit(evidence: SecondBackward) -> dict[str, object]:
     found: dict[str, object] = {}
     if evidence.held is not None and evidence.held.container is not None:
         found["container"] = type(evidence.held.container).__name__
+    together = places.carried_together(evidence)
+    if len(together) > 1:
+        found["together"] = together
     if evidence.repetition is not None and evidence.repetition.loop is not None:
         found["loop"] = evidence.repetition.loop.header
     return found
@@ -561,6 +574,7 @@ def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
     diagnosis.tensor = name_of(evidence)
     words = repeats.in_words(evidence.freer, evidence.repetition)
     again = repeats.in_words(evidence.call, evidence.repetition)
+    diagnosis.ways = [[place for _, place in stack] for stack in evidence.consumers[:2]]
     made = [place for _, place in evidence.made]
     if made:
         where = words if evidence.made_inside else ""

@@ -284,7 +284,9 @@ class CutWatch(CutMarks):
             if self.escapes:
                 last = max(mark.escape for mark, _ in roots)
                 last = last if last >= 0 else self.escapes[-1]
-                chosen = sorted(self.events[last].behind, reverse=True) or [last]
+                # what still had history when it left was cut by leaving
+                behind = [] if self.events[last].lost else sorted(self.events[last].behind)
+                chosen = behind[::-1] or [last]
             elif self.frozen:
                 chosen = self.frozen[-1:]
         found = [self._as_json(self.events[index]) for index in chosen]

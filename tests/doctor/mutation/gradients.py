@@ -14,6 +14,7 @@ from tests.doctor.mutation.editing import (
     is_backward,
     is_step,
     is_zero_grad,
+    names_read,
     receiver,
     target_of,
     value_of,
@@ -102,7 +103,9 @@ def backward_twice(text: Text) -> Iterator[Fault]:
             kind, call = "backward twice", ast.unparse(send)
             if isinstance(root, ast.Name):
                 made = [each for each in block[:number] if target_of(each) == root.id]
-                if made and isinstance(value_of(made[-1]), ast.BinOp):
+                sums = made and isinstance(value_of(made[-1]), ast.BinOp)
+                # `loss = loss + penalty` written out once more would add it twice
+                if sums and root.id not in names_read(value_of(made[-1])):
                     total = ast.unparse(value_of(made[-1]))
                     kind, call = "backward twice on a sum", f"({total}).{call.split('.', 1)[1]}"
             elif isinstance(root, ast.BinOp):

@@ -225,6 +225,8 @@ def forward_reused(text: Text) -> Iterator[Fault]:
                 between = [each for each in block[position:number] if is_backward(each)]
                 if made != _callee(value_of(second)) or made.startswith("torch") or not between:
                     continue
+                if any(ast.unparse(receiver(each) or each) == target_of(first) for each in between):
+                    continue  # a loss in the place of another: nobody could tell which was meant
                 use = f"{target_of(second)} = {target_of(first)}"
                 change = Change(second.lineno, second.end_lineno or 0, (text.indent(second) + use,))
                 users = [

@@ -1,0 +1,236 @@
+"""Edits of what an optimizer holds: when it is built, of what, and what modules register."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.fixes.carried import must_be_known
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    Draft,
+    assigned,
+    call_statement,
+    called,
+    dotted,
+    names_bound,
+    names_read,
+    receiver,
+)
+
+
+def rebuild_optimizer(task: Task) -> None:
+    """Build the optimizer after the line that replaces the parameters."""
+    draft, statement = task.draft, task.statement
+    places = [*task.diagnosis.created_at, *(span.place for span in task.diagnosis.spans)]
+    pair = assigned(statement)
+    if pair is None or not isinstance(pair[1], ast.Call) or not dotted(pair[0]):
+        raise CannotWrite("the line does not build the optimizer")
+    block = draft.block_of(statement)
+    for place in places:
+        if task.same_file(place) is None:
+            continue
+        try:
+            other = draft.statement_at(place.line)
+        except CannotWrite:
+            continue
+        while other not in block and other in draft.parents:
+            parent = draft.parents[other]
+            if not isinstance(parent, ast.stmt):
+                break
+            other = parent
+        if other in block and block.index(other) > block.index(statement):
+            _move_down(draft, block, statement, other)
+            return
+    for other in block[: block.index(statement) : -1]:
+        if _changes_one_of(other, names_read(pair[1])):
+            _move_down(draft, block, statement, other)
+            return
+    raise CannotWrite("the parameters are not replaced in the same block")
+
+
+def _changes_one_of(statement: ast.stmt, names: set[str]) -> bool:
+    """`model.head = ...`: whether a statement replaces a part of one of the objects."""
+    pair = assigned(statement)
+    return pair is not None and dotted(pair[0]).split(".")[0] in names
+
+
+def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: ast.stmt) -> None:
+    between = block[block.index(statement) + 1 : block.index(other) + 1]
+    name = names_bound(statement)
+    if any(name & names_read(skipped) for skipped in between):
+        raise CannotWrite("the optimizer is used before")
+    start, end = draft.whole_lines(statement)
+    _, place = draft.whole_lines(other)
+    if not draft.text[:place].endswith(("\n", "\r")):
+        raise CannotWrite("the file does not end with a line")
+    draft.replace(start, end, "")
+    draft.replace(place, place, draft.text[start:end])
+
+
+def register_modules(task: Task) -> None:
+    """A plain list or dict of modules becomes one that the module knows."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None:
+        pair = _first_list(draft, statement)
+    target, value = pair
+    if not isinstance(target, ast.Attribute):
+        raise CannotWrite("the list is not an attribute of the module")
+    text = draft.written(value)
+    kind = "Parameter" if "Parameter(" in text or "requires_grad" in text else "Module"
+    if isinstance(value, (ast.List, ast.ListComp)):
+        wrapper = f"{task.modules()}.{kind}List"
+    elif isinstance(value, (ast.Dict, ast.DictComp)):
+        wrapper = f"{task.modules()}.{kind}Dict"
+    else:
+        raise CannotWrite("the line makes no list and no dict")
+    if text == "[]":
+        draft.rewrite(value, f"{wrapper}()")
+    else:
+        draft.rewrite(value, f"{wrapper}({text})")
+
+
+def _first_list(draft: Draft, statement: ast.stmt) -> tuple[ast.expr, ast.expr]:
+    """`self.layers.append(...)`: the assignment that makes the list."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and function.attr in ("append", "extend"):
+            for node in ast.walk(draft.scope_of(statement)):
+                pair = assigned(node) if isinstance(node, ast.stmt) else None
+                if pair is not None and dotted(pair[0]) == dotted(function.value):
+                    return pair
+    raise CannotWrite("the line makes no list and no dict")
+
+
+# ------------------------------------------------------------- the same optimizer, other parameters
+
+
+def hold_the_original(task: Task) -> None:
+    """The optimizer was given a copy of the model: give it the model's own parameters."""
+    draft = task.draft
+    sources = [
+        node.func.value
+        for node in draft.walk(_builder(task).value)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("parameters", "named_parameters")
+    ]
+    copies = [(node, original) for node in sources if (original := _original(draft, node))]
+    if not copies:
+        raise CannotWrite("the optimizer was given no copy")
+    for node, original in copies:
+        draft.rewrite(node, original)
+
+
+def _builder(task: Task) -> ast.Assign:
+    """The statement that builds the optimizer, with a name for it."""
+    built = task.same_file(task.diagnosis.error_line) or task.fix.place
+    statement = task.draft.statement_at(built.line)
+    pair = assigned(statement)
+    if pair is None or not isinstance(pair[1], ast.Call) or not dotted(pair[0]):
+        raise CannotWrite("the line does not build the optimizer")
+    return ast.Assign([pair[0]], pair[1])
+
+
+def _original(draft: Draft, node: ast.expr) -> str:
+    """What an expression is a copy of: `model` of `copy.deepcopy(model)`, or of a name for it."""
+    if isinstance(node, ast.Call):
+        plain = len(node.args) == 1 and not node.keywords and dotted(node.args[0])
+        return dotted(node.args[0]) if plain and called(node) in ("deepcopy", "copy") else ""
+    name = dotted(node)
+    made = [
+        pair[1]
+        for statement in ast.walk(draft.tree)
+        if isinstance(statement, ast.stmt)
+        and (pair := assigned(statement)) is not None
+        and dotted(pair[0]) == name
+    ]
+    return _original(draft, made[0]) if len(made) == 1 and isinstance(made[0], ast.Call) else ""
+
+
+def add_group(task: Task) -> None:
+    """What the model got, or unfroze, later goes into a group of its own."""
+    draft, optimizer = task.draft, dotted(_builder(task).targets[0])
+    places = [task.fix.place, *task.diagnosis.created_at]
+    for place in places:
+        if task.same_file(place) is None or place == task.diagnosis.error_line:
+            continue
+        try:
+            statement = draft.statement_at(place.line)
+        except CannotWrite:
+            continue
+        found = _made_there(draft, statement)
+        if found is not None:
+            after, parameters = found
+            must_be_known(draft, after, optimizer)
+            draft.insert_after(after, f'{optimizer}.add_param_group({{"params": {parameters}}})')
+            return
+    raise CannotWrite("the line that makes the parameters does not name them")
+
+
+def _made_there(draft: Draft, statement: ast.stmt) -> tuple[ast.stmt, str] | None:
+    """After which statement there are new parameters to train, and the text that gives them."""
+    pair = assigned(statement)
+    if pair is not None and dotted(pair[0]).endswith(".requires_grad"):
+        loop = next(draft.enclosing(statement, ast.For), None)
+        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call):
+            if called(loop.iter) == "parameters":
+                return loop, draft.written(loop.iter)
+        return None
+    freed = call_statement(statement, "requires_grad_")
+    if freed is not None:
+        owner = receiver(freed)
+        loop = next(draft.enclosing(statement, ast.For), None)
+        if isinstance(loop, ast.For) and dotted(owner) == dotted(loop.target):
+            return (loop, draft.written(loop.iter)) if _gives_parameters(loop.iter) else None
+        return (statement, f"{dotted(owner)}.parameters()") if dotted(owner) else None
+    if pair is not None and isinstance(pair[0], ast.Attribute) and isinstance(pair[1], ast.Call):
+        name = dotted(pair[0])
+        if called(pair[1]) == "Parameter":
+            return statement, f"[{name}]"
+        return (statement, f"{name}.parameters()") if name else None
+    return None
+
+
+def _gives_parameters(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and called(node) == "parameters"
+
+
+def sort_the_rest(task: Task) -> None:
+    """What falls through a chain of conditions goes into the group that changes least."""
+    draft, statement = task.draft, task.statement
+    if not isinstance(statement, ast.If) or statement.orelse:
+        raise CannotWrite("the line is not the last of a chain of conditions")
+    first = statement
+    while isinstance(parent := draft.parents[first], ast.If) and first in parent.orelse:
+        first = parent
+    adds: list[ast.Call] = []
+    for node in ast.walk(first):
+        if isinstance(node, ast.stmt):
+            call = call_statement(node, "append")
+            if call is not None and len(call.args) == 1 and dotted(receiver(call)):
+                adds.append(call)
+    wanted = [call for call in adds if dotted(receiver(call)) in _without_decay(draft)]
+    if not adds or len({ast.unparse(call.args[0]) for call in adds}) != 1:
+        raise CannotWrite("the branches do not sort parameters into lists")
+    chosen = (wanted or adds)[-1]
+    outer = draft.indentation(first)
+    unit = draft.indentation(statement.body[-1]).removeprefix(outer)
+    draft.insert_after(first, "else:", unit + draft.written(chosen))
+
+
+def _without_decay(draft: Draft) -> set[str]:
+    """The lists that are given to groups with `"weight_decay": 0`."""
+    found = set()
+    for node in ast.walk(draft.tree):
+        if isinstance(node, ast.Dict):
+            given = {
+                key.value: value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
+            decay = given.get("weight_decay")
+            if isinstance(decay, ast.Constant) and not decay.value and "params" in given:
+                found.add(dotted(given["params"]))
+    return found
