@@ -231,7 +231,8 @@ def _batched(
                         "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but "
                         "that input is a Tensor of dimensionality 0 so expected in_dim to satisfy "
                         "0 <= in_dim < 0."
-                    )
+                    ),
+                    code="RG604",
                 )
             sizes.add(gradient._array.shape[0])
     if len(sizes) > 1:
@@ -240,7 +241,8 @@ def _batched(
             ValueError(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got "
                 f"sizes {listed} for the mapped dimension"
-            )
+            ),
+            code="RG604",
         )
     from retrograd.transforms.batched import batch
     from retrograd.transforms.vmap import vmap_level, with_batch_at
@@ -274,7 +276,8 @@ def _materialize(
             continue
         if not isinstance(target, Tensor):
             raise runtime_error(
-                "materialize_grads cannot be used when the given input is a GradientEdge"
+                "materialize_grads cannot be used when the given input is a GradientEdge",
+                code="RG618",
             )
         zeros = wrap(xp_of(target._array).zeros(target._array.shape, target.dtype.numpy))
         if create_graph:
@@ -360,13 +363,18 @@ def _check_gradient(
                 IndexError(
                     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
                     "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-                )
+                ),
+                code="RG204",
             )
         if found[0] == 0:
-            raise explained(IndexError("index 0 is out of bounds for dimension 0 with size 0"))
+            raise explained(
+                IndexError("index 0 is out of bounds for dimension 0 with size 0"), code="RG204"
+            )
         if found[1:] != shape:
             if not isinstance(root, Tensor):
-                raise runtime_error("Batched grads are not supported with GradientEdge")
+                raise runtime_error(
+                    "Batched grads are not supported with GradientEdge", code="RG618"
+                )
             raise failures.mismatched_batch(index, found, shape)
     elif found != shape:
         raise failures.mismatched_gradient(index, found, shape)
@@ -436,7 +444,8 @@ def _captured_edge(target: Place) -> Edge | None:
 
 def _not_a_place(target: Place) -> Exception:
     return runtime_error(
-        f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
+        f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}",
+        code="RG618",
     )
 
 

@@ -49,7 +49,7 @@ def enter_dual_level() -> int:
 
 def _refuse_nested() -> None:
     if _Public.level is not None or forward.active_levels():
-        raise runtime_error("Nested forward mode AD is not supported at the moment")
+        raise runtime_error("Nested forward mode AD is not supported at the moment", code="RG611")
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -59,10 +59,11 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if number != _current_level:
         raise runtime_error(
             "Trying to exit a forward AD level that was not the last one that was created. "
-            "This is not supported."
+            "This is not supported.",
+            code="RG611",
         )
     if _Public.level is None:
-        raise runtime_error("Dual level must be a positive number.")
+        raise runtime_error("Dual level must be a positive number.", code="RG611")
     closing, _Public.level = _Public.level, None
     _current_level = -1
     forward.pop_level(closing)
@@ -80,7 +81,7 @@ def _level_of(level: Any) -> DualLevel | None:
 def _invalid(level: object, function: str) -> Exception | None:
     """The error for a number that is not that of a level, if it is none."""
     if isinstance(level, int) and level > 0:
-        return runtime_error(f"Invalid level given to {function}")
+        return runtime_error(f"Invalid level given to {function}", code="RG611")
     return None
 
 
@@ -106,7 +107,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: object = None) -> Tenso
     if found is None:
         raise runtime_error(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
-            "enter_dual_level() first."
+            "enter_dual_level() first.",
+            code="RG611",
         )
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.is_floating_point() or value.is_complex()):

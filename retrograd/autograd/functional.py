@@ -58,7 +58,8 @@ def vjp(
         elif len(outputs) != 1 or outputs[0].numel() != 1:
             raise runtime_error(
                 "The vector v can only be None if the user-provided function returns a single "
-                "Tensor with a single element."
+                "Tensor with a single element.",
+                code="RG607",
             )
     with set_grad_enabled(create_graph or STATE.grad_enabled):
         found = gradients(outputs, given, vector, create_graph=create_graph)

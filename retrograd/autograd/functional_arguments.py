@@ -24,7 +24,8 @@ def as_tuple(value: Any, name: str, function: str | None) -> tuple[bool, Tensors
                 TypeError(
                     f"The {name} given to {function} must be either a Tensor or a tuple of Tensors "
                     f"but the {which} has type {type(item)}."
-                )
+                ),
+                code="RG607",
             )
     return several, found
 
@@ -44,11 +45,14 @@ def scalar_of(func: Callable[..., object], inputs: Tensors, function: str, stric
     """Call a user's function that must return one tensor with one element."""
     several, outputs = outputs_of(func, inputs, function, strict)
     if several:
-        raise runtime_error(f"The function given to {function} should return a single Tensor")
+        raise runtime_error(
+            f"The function given to {function} should return a single Tensor", code="RG606"
+        )
     if outputs[0].numel() != 1:
         raise runtime_error(
             f"The Tensor returned by the function given to {function} should contain a single "
-            "element"
+            "element",
+            code="RG606",
         )
     return outputs
 
@@ -73,9 +77,10 @@ def prepared_vector(
     if len(vector) != len(like):
         if like_is_tuple:
             raise runtime_error(
-                f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}."
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.",
+                code="RG607",
             )
-        raise runtime_error("The given v should contain a single Tensor.")
+        raise runtime_error("The given v should contain a single Tensor.", code="RG607")
     for index, (given, wanted) in enumerate(zip(vector, like, strict=True)):
         if given.shape != wanted.shape:
             start = f"Entry {index} in " if like_is_tuple else ""
@@ -94,7 +99,8 @@ def input_vector(
     if len(inputs) != 1 or inputs[0].numel() != 1:
         raise runtime_error(
             "The vector v can only be None if the input to the user-provided function is a "
-            "single Tensor with a single element."
+            "single Tensor with a single element.",
+            code="RG607",
         )
     return None
 
@@ -157,7 +163,8 @@ def check_dependence(tensors: Any, what: str) -> None:
         if tensor is None:
             raise runtime_error(
                 f"The output of the user-provided function is independent of input {index}. "
-                "This is not allowed in strict mode."
+                "This is not allowed in strict mode.",
+                code="RG613",
             )
         if not tensor.requires_grad:
             raise runtime_error(_INDEPENDENT[what].format(index))

@@ -65,7 +65,8 @@ def jacobian(
                 raise runtime_error(
                     "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` "
                     "are not supported together. Please either set `strict=False` or "
-                    "`vectorize=False`."
+                    "`vectorize=False`.",
+                    code="RG613",
                 )
             rows = _batched_rows(outputs, given, create_graph)
         else:
@@ -88,13 +89,15 @@ def _rows_of(
                 if strict:
                     raise runtime_error(
                         f"Output {number} of the user-provided function is independent of "
-                        f"input {index}. This is not allowed in strict mode."
+                        f"input {index}. This is not allowed in strict mode.",
+                        code="RG613",
                     )
                 gradient = RECORDED.zeros_like(inputs[index])
             elif strict and create_graph and not gradient.requires_grad:
                 raise runtime_error(
                     "The jacobian of the user-provided function is independent of input "
-                    f"{number}. This is not allowed in strict mode when create_graph=True."
+                    f"{number}. This is not allowed in strict mode when create_graph=True.",
+                    code="RG613",
                 )
             assert gradient is not None
             column.append(gradient)
@@ -138,7 +141,8 @@ def _forward_jacobian(
         raise runtime_error(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` '
             "are not supported together (yet). Please either set `strict=False` or "
-            '`strategy="reverse-mode"`.'
+            '`strategy="reverse-mode"`.',
+            code="RG613",
         )
     several, given = as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:

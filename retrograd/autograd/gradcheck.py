@@ -69,17 +69,20 @@ def gradcheck(
         raise explained(
             AssertionError(
                 "Expected at least one of check_forward_ad or check_backward_ad to be True"
-            )
+            ),
+            code="RG615",
         )
     if check_batched_grad and not check_backward_ad:
         raise explained(
-            AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+            AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True"),
+            code="RG615",
         )
     if check_batched_forward_grad and not check_forward_ad:
         raise explained(
             AssertionError(
                 "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-            )
+            ),
+            code="RG615",
         )
     from retrograd.autograd.checking.case import Settings
     from retrograd.autograd.checking.checks import check_everything
@@ -139,17 +142,22 @@ def gradgradcheck(
         raise explained(
             AssertionError(
                 "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
-            )
+            ),
+            code="RG615",
         )
     if check_undefined_grad and not check_rev_over_rev:
         raise explained(
             AssertionError(
                 "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
-            )
+            ),
+            code="RG615",
         )
     if check_batched_grad and not check_rev_over_rev:
         raise explained(
-            AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+            AssertionError(
+                "Setting check_batched_grad=True requires check_rev_over_rev to be True"
+            ),
+            code="RG615",
         )
     from retrograd.autograd.checking.case import as_tuple
     from retrograd.autograd.checking.checks import gradient_function, random_gradients

@@ -71,13 +71,13 @@ class _AllowMutationOnSavedContext:
     def unpack(self, handle: _Handle) -> Tensor:
         """A kept tensor as it was when it was saved."""
         if STATE.mutation is None:
-            raise explained(AssertionError(_OUTSIDE))
+            raise explained(AssertionError(_OUTSIDE), code="RG617")
         found = self.cloned.get(handle)
         if found is not None:
             return found
         found = self.original.get(handle)
         if found is None:
-            raise explained(AssertionError(_OUTSIDE))
+            raise explained(AssertionError(_OUTSIDE), code="RG617")
         if found._version != handle.version:
             raise runtime_error(_UNSEEN, code="RG102")
         return found
@@ -114,7 +114,9 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     tensor([2., 4.])
     """
     if STATE.mutation is not None:
-        raise runtime_error("allow_mutation_on_saved_tensors contexts cannot be nested")
+        raise runtime_error(
+            "allow_mutation_on_saved_tensors contexts cannot be nested", code="RG617"
+        )
     context = _AllowMutationOnSavedContext()
     with saved_tensors_hooks(context.pack, context.unpack):
         STATE.mutation = context

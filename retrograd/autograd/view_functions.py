@@ -101,5 +101,6 @@ def _refuse_visitors(symint_visitor_fn: object, tensor_visitor_fn: object) -> No
         raise explained(
             NotImplementedError(
                 "retrograd does not support functions that visit what a view has saved"
-            )
+            ),
+            code="RG901",
         )

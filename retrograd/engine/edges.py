@@ -33,7 +33,7 @@ def shown_node(place: object) -> Node:
         leaf = edge_of(place)
         node = None if leaf is None else leaf.shown()
     if node is None:
-        raise explained(AssertionError("Expected gradient function to be set"))
+        raise explained(AssertionError("Expected gradient function to be set"), code="RG618")
     return node
 
 
@@ -48,6 +48,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise runtime_error(
             "It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients"
+            "gradients",
+            code="RG618",
         )
     return GradientEdge(shown_node(tensor), tensor._output_nr)

@@ -333,7 +333,8 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
             where = max(len(a), len(b)) - back
             return runtime_error(
                 f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
-                f"non-singleton dimension {where}"
+                f"non-singleton dimension {where}",
+                code="RG201",
             )
     return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
 

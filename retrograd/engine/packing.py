@@ -106,7 +106,8 @@ class SavedTensor:
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
                 "input to pack hook cannot be modified by in-place operations as this can lead "
                 "to unexpected side-effects. Please open an issue if you need to perform "
-                "in-place operations on the input to a pack hook."
+                "in-place operations on the input to a pack hook.",
+                code="RG617",
             )
         self._hooks, self._packed = hooks, packed
         self._requires_grad = value._requires_grad
@@ -157,7 +158,8 @@ class SavedTensor:
                 TypeError(
                     "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                     f"type {type(found).__name__}"
-                )
+                ),
+                code="RG617",
             )
         if raw or not (self._requires_grad or found.requires_grad or self._tangents):
             return found
@@ -225,7 +227,8 @@ class SavedTensor:
         if self._hooks is not None:
             raise runtime_error(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
-                "Hint: only one pair of hooks is allowed at a time."
+                "Hint: only one pair of hooks is allowed at a time.",
+                code="RG617",
             )
         if self._released:
             raise runtime_error(
@@ -233,12 +236,14 @@ class SavedTensor:
                 "intermediate values of the graph are freed when you call .backward() or "
                 "autograd.grad(). Specify retain_graph=True if you need to backward through "
                 "the graph a second time or if you need to access saved variables after "
-                "calling backward."
+                "calling backward.",
+                code="RG617",
             )
         value = self._value
         if value is None:
             raise runtime_error(
-                "Calling register_hooks on a saved tensor with value None is forbidden"
+                "Calling register_hooks on a saved tensor with value None is forbidden",
+                code="RG617",
             )
         # what is given has no history: a packed object that kept it would keep the graph alive
         self._pack(self._node(), value, value.detach(), (pack_hook, unpack_hook))

@@ -15,22 +15,26 @@ Argnums = int | tuple[int, ...]
 def chosen_places(argnums: object, count: int) -> Argnums:
     """`argnums` checked and counted from the front."""
     if not isinstance(argnums, (int, tuple)):
-        raise runtime_error(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        raise runtime_error(
+            f"argnums must be int or Tuple[int, ...], got: {type(argnums)}", code="RG607"
+        )
     if isinstance(argnums, int):
         return _chosen_place(argnums, count)
     places = tuple([_chosen_place(number, count) for number in argnums])
     if not places:
-        raise runtime_error("argnums must be non-empty")
+        raise runtime_error("argnums must be non-empty", code="RG607")
     if len(set(places)) != len(places):
-        raise runtime_error(f"argnums elements must be unique, got {places}")
+        raise runtime_error(f"argnums elements must be unique, got {places}", code="RG607")
     return places
 
 
 def _chosen_place(number: int, count: int) -> int:
     if not isinstance(number, int):
-        raise runtime_error(f"argnum must be int, got: {type(number)}")
+        raise runtime_error(f"argnum must be int, got: {type(number)}", code="RG607")
     if not -count <= number < count:
-        raise runtime_error(f"Got argnum={number}, but only {count} positional inputs")
+        raise runtime_error(
+            f"Got argnum={number}, but only {count} positional inputs", code="RG607"
+        )
     return number % count
 
 
@@ -57,7 +61,8 @@ def refuse_complex(api: str, values: Sequence[Tensor], what: str) -> None:
         if isinstance(value, Tensor) and value._array.dtype in dtypes.COMPLEX_TYPES:
             raise runtime_error(
                 f"{api}: Expected all {what} to be real but received complex tensor at "
-                f"flattened input idx: {place}"
+                f"flattened input idx: {place}",
+                code="RG606",
             )
 
 
@@ -65,13 +70,16 @@ def check_outputs(outputs: Sequence[object], api: str) -> None:
     """The flat outputs of a differentiated function: at least one, and all of them tensors."""
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
         raise runtime_error(
-            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})"
+            f"{api}: Expected f to be a function that has non-empty output "
+            f"(got output = {outputs})",
+            code="RG606",
         )
     for output in outputs:
         if not isinstance(output, Tensor):
             raise runtime_error(
                 f"{api}: expected f(*primals) to return only tensors, got unsupported type "
-                f"{type(output)}"
+                f"{type(output)}",
+                code="RG606",
             )
 
 
@@ -90,7 +98,8 @@ def with_aux(api: str, outputs: object) -> tuple[object, object]:
     """The two halves of what a function with ``has_aux=True`` returned."""
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
         raise runtime_error(
-            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True",
+            code="RG606",
         )
     return outputs
 

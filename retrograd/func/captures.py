@@ -52,6 +52,7 @@ class Capture:
             "explicitly accept the mutated Tensor(s) as inputs.",
             cause=cell,
             label=f"{cell.writer} writes a tensor that is not an argument",
+            code="RG608",
         )
 
 

@@ -50,13 +50,15 @@ def apply_to_batch(function: Any, arguments: tuple[Any, ...], level: int) -> Any
             f"You tried to vmap over {function.__name__}, but it has both "
             "generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
             "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            f"ambiguity. {_PAGE}"
+            f"ambiguity. {_PAGE}",
+            code="RG610",
         )
     if not function.generate_vmap_rule and not own:
         raise runtime_error(
             f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
             "Please override and implement the vmap staticmethod or set "
-            "generate_vmap_rule=True. " + _PAGE
+            "generate_vmap_rule=True. " + _PAGE,
+            code="RG610",
         )
     with _outside(level):
         if own:
@@ -113,9 +115,9 @@ def _two(result: object) -> Any:
         "structure compatible with the output. "
     )
     if not isinstance(result, tuple):
-        raise runtime_error(f"{start}Got a {type(result)} instead")
+        raise runtime_error(f"{start}Got a {type(result)} instead", code="RG610")
     if len(result) != 2:
-        raise runtime_error(f"{start}Got {len(result)} returns instead")
+        raise runtime_error(f"{start}Got {len(result)} returns instead", code="RG610")
     return result
 
 
@@ -141,7 +143,8 @@ def _wrapped_outputs(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, "
             f"out_dims) tuple. Expected out_dims={dims} to be compatible with the structure of "
             f"`output`. out_dims has structure {flatten(dims)[1]} but output has structure "
-            f"{spec}. {_PAGE}"
+            f"{spec}. {_PAGE}",
+            code="RG610",
         )
     found: list[object] = []
     for leaf, dim in zip(leaves, places, strict=True):

@@ -63,7 +63,8 @@ def jvp_of(
     """`jvp` with respect to the arguments that `argnums` names; None: all of them."""
     if not isinstance(primals, tuple):
         raise runtime_error(
-            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
+            code="RG607",
         )
     flat, spec = flatten(primals if argnums is None else chosen(primals, argnums))
     flat_tangents, tangents_spec = flatten(tangents)
@@ -71,7 +72,8 @@ def jvp_of(
         raise runtime_error(
             f"{_JVP}: Expected primals and tangents to have the same python structure. For "
             "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals "
-            f"with structure {spec} and tangents with structure {tangents_spec}"
+            f"with structure {spec} and tangents with structure {tangents_spec}",
+            code="RG607",
         )
     check_tensors(flat, _JVP, "primals")
     check_tensors(flat_tangents, _JVP, "tangents")
@@ -115,7 +117,8 @@ def _unpacked(value: Tensor, level: DualLevel, strict: bool) -> tuple[Tensor, Te
         if strict:
             raise runtime_error(
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
-                "inputs. This is not allowed with strict=True."
+                "inputs. This is not allowed with strict=True.",
+                code="RG613",
             )
         tangent = RECORDED.zeros_like(primal)
     return primal, tangent
@@ -158,7 +161,9 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
         given, given_spec = flatten(tangents)
         if given_spec != spec:
             raise runtime_error(
-                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+                f"Expected the tangents {given_spec} to have the same argspec as the primals "
+                f"{spec}",
+                code="RG607",
             )
         for place, (tangent, wanted) in enumerate(zip(given, facts, strict=True)):
             _check_tangent(place, tangent, wanted)
@@ -187,5 +192,6 @@ def _check_tangent(place: int, tangent: Tensor, wanted: dict[str, object]) -> No
         if got != wanted[fact]:
             raise runtime_error(
                 f"tangent:{place} with {fact} {got} in flattened pytree doesn't match the "
-                f"{fact} {wanted[fact]} of the corresponding primal."
+                f"{fact} {wanted[fact]} of the corresponding primal.",
+                code="RG607",
             )

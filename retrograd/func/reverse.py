@@ -77,11 +77,14 @@ def _grad_and_value(
         if has_aux:
             output, aux = with_aux(api, output)
         if not isinstance(output, Tensor):
-            raise runtime_error(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
+            raise runtime_error(
+                f"{api}: Expected f(*args) to return a Tensor, got {type(output)}", code="RG606"
+            )
         if output.ndim != 0:
             raise runtime_error(
                 f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with "
-                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
+                code="RG606",
             )
         trace.take_back()
         roots = roots_of([output])
@@ -138,7 +141,8 @@ def vjp_of(
             if value._array.dtype not in dtypes.DIFFERENTIABLE:
                 raise runtime_error(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, "
-                    f"got Tensor with dtype {value.dtype}"
+                    f"got Tensor with dtype {value.dtype}",
+                    code="RG606",
                 )
 
     def pull(
@@ -149,7 +153,8 @@ def vjp_of(
             raise runtime_error(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {sketch(spec)}, primal output: "
-                f"{sketch(outputs_spec)}"
+                f"{sketch(outputs_spec)}",
+                code="RG607",
             )
         wanted = STATE.grad_enabled if create_graph is None else create_graph
         record = wanted and must_record(trace, roots, flat)

@@ -74,7 +74,8 @@ class Trace:
         """A fresh tensor with the elements of `value`, to differentiate with respect to."""
         if not isinstance(value, Tensor):
             raise explained(
-                ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+                ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}"),
+                code="RG607",
             )
         if value._array.dtype not in dtypes.DIFFERENTIABLE:
             raise failures.nonfloat_flag(method=True)
@@ -124,7 +125,8 @@ class Trace:
             if value._view is not None and (outside._requires_grad or tangents):
                 raise runtime_error(
                     "a function under a transform wrote into an argument that is a view, with "
-                    "values that are differentiated by an outer transform: pass a clone of it"
+                    "values that are differentiated by an outer transform: pass a clone of it",
+                    code="RG608",
                 )
             value._grad_fn, value._output_nr = outside._grad_fn, outside._output_nr
             value._requires_grad = outside._requires_grad
@@ -307,7 +309,7 @@ class tracing(Block):
         self, func: Callable[..., object], *, reverse: bool = True, links: bool = False
     ) -> None:
         if reverse and STATE.saved_hooks:
-            raise runtime_error(_SAVED_HOOKS)
+            raise runtime_error(_SAVED_HOOKS, code="RG609")
         self.trace = self._entered = Trace(func, links=links)
         self.reverse = reverse
 

@@ -154,13 +154,13 @@ def _index_of(where: object) -> int:
 def set_device(device: object) -> None:
     """Choose a device: -1 or None chooses none, another raises."""
     if _index_of(device) >= 0:
-        raise explained(AssertionError("Torch not compiled with CUDA enabled"))
+        raise explained(AssertionError("Torch not compiled with CUDA enabled"), code="RG302")
 
 
 def set_rng_state_all(new_states: Any) -> None:
     """Set the states of all generators: there are none to set."""
     if len(list(new_states)):
-        raise explained(AssertionError("Torch not compiled with CUDA enabled"))
+        raise explained(AssertionError("Torch not compiled with CUDA enabled"), code="RG302")
 
 
 class cuda_device(_Idle):
@@ -190,7 +190,7 @@ class CudaStreamContext(_Idle):
 
     def __enter__(self) -> None:
         if self.stream is not None:
-            raise explained(AssertionError("Torch not compiled with CUDA enabled"))
+            raise explained(AssertionError("Torch not compiled with CUDA enabled"), code="RG302")
 
 
 def cuda_stream(stream: object) -> CudaStreamContext:

@@ -151,7 +151,9 @@ def _checked(cutoffs: list[int], n_classes: int) -> list[int]:
 
 def _check_shapes(input: Tensor, target: Tensor) -> None:
     if target.dim() > 1:
-        raise runtime_error("0D or 1D target tensor expected, multi-target not supported")
+        raise runtime_error(
+            "0D or 1D target tensor expected, multi-target not supported", code="RG209"
+        )
     if target.dim() == 1 and input.size(0) != target.size(0):
         raise RuntimeError("Input and target should have the same size in the batch dimension.")
     wanted = target.dim() + 1

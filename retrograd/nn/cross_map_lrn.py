@@ -48,7 +48,8 @@ class _CrossMapLRN(Function):
         size, channels = ctx.size, input.size(1)
         if size == 1:  # PyTorch has no gradient for it
             raise runtime_error(
-                f"start (1) + length ({channels}) exceeds dimension size ({channels})."
+                f"start (1) + length ({channels}) exceeds dimension size ({channels}).",
+                code="RG204",
             )
         before = int(size - (size - 1) / 2)
         rows, columns = np.ogrid[:channels, :channels]

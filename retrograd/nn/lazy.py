@@ -212,7 +212,8 @@ class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
         if input.dim() not in (alone, alone + 1):
             raise runtime_error(
                 f"Expected {alone}D (unbatched) or {alone + 1}D (batched) input to "
-                f"{type(self).__name__}, but got input of size: {input.shape}"
+                f"{type(self).__name__}, but got input of size: {input.shape}",
+                code="RG210",
             )
         return input.shape[0 if input.dim() == alone else 1]
 

@@ -55,14 +55,16 @@ def cannot_cast_result(source: dtypes.dtype, target: dtypes.dtype) -> Exception:
     """A result that cannot be written into a tensor of a lower category."""
     return runtime_error(
         f"result type {source.type_name} can't be cast to the desired output type "
-        f"{target.type_name}"
+        f"{target.type_name}",
+        code="RG303",
     )
 
 
 def output_shape(target: Sequence[int], result: Sequence[int]) -> Exception:
     """An in-place result that is larger than its target."""
     return runtime_error(
-        f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
+        f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}",
+        code="RG201",
     )
 
 
@@ -72,19 +74,22 @@ def dimension_range(dim: int, ndim: int) -> Exception:
     return explained(
         IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
-        )
+        ),
+        code="RG205",
     )
 
 
 def unsupported(what: str) -> Exception:
     """Something PyTorch has and this library does not (yet): says so by name."""
-    return explained(NotImplementedError(f"retrograd does not support {what}"))
+    return explained(NotImplementedError(f"retrograd does not support {what}"), code="RG901")
 
 
 def not_implemented_for(kernel: str, numpy_type: DType) -> Exception:
     """A dtype that PyTorch's kernel of this name does not take."""
     found = dtypes.from_numpy_dtype(numpy_type)
-    return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'"))
+    return explained(
+        NotImplementedError(f"\"{kernel}\" not implemented for '{found.type_name}'"), code="RG304"
+    )
 
 
 def no_derivative(name: str) -> Exception:
@@ -101,7 +106,8 @@ def no_forward_mode(name: str) -> Exception:
             "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
             "can prioritize its implementation or submit a PR adding the implementation to "
             "derivatives.yaml"
-        )
+        ),
+        code="RG612",
     )
 
 

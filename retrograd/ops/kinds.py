@@ -56,7 +56,9 @@ def wrap_dims(dim: Ints | None, ndim: int) -> tuple[int, ...]:
     found = tuple(wrap_dim(d, ndim) for d in dims)
     if len(set(found)) != len(found):
         twice = next(d for d in found if found.count(d) > 1)
-        raise errors.runtime_error(f"dim {twice} appears multiple times in the list of dims")
+        raise errors.runtime_error(
+            f"dim {twice} appears multiple times in the list of dims", code="RG205"
+        )
     return found if ndim else ()
 
 

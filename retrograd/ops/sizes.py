@@ -106,7 +106,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             product *= size
         elif size == -1:
             if unknown >= 0:
-                raise runtime_error("only one dimension can be inferred")
+                raise runtime_error("only one dimension can be inferred", code="RG203")
             unknown = place
         else:
             raise RuntimeError(
@@ -123,7 +123,7 @@ def complete_size(shape: Shape, count: int) -> Shape:
             f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
             "unspecified dimension size -1 can be any value and is ambiguous"
         )
-    raise runtime_error(f"shape '{list(shape)}' is invalid for input of size {count}")
+    raise runtime_error(f"shape '{list(shape)}' is invalid for input of size {count}", code="RG203")
 
 
 # ------------------------------------------------------------------------------------ geometry

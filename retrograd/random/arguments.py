@@ -64,4 +64,6 @@ def number(value: float) -> str:
 
 def not_implemented(kernel: str, dtype: np.dtype) -> Exception:
     """The error for a dtype that a sampler does not know."""
-    return explained(NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'"))
+    return explained(
+        NotImplementedError(f"\"{kernel}\" not implemented for '{spelled(dtype)}'"), code="RG304"
+    )

@@ -191,7 +191,8 @@ def binomial(generator: Generator, count: Array, probability: Array) -> Array:
         )
     if probability.dtype != count.dtype:
         raise runtime_error(
-            f"Found dtype {spelled(probability.dtype)} but expected {spelled(count.dtype)}"
+            f"Found dtype {spelled(probability.dtype)} but expected {spelled(count.dtype)}",
+            code="RG301",
         )
     if count.dtype.itemsize < 4:
         raise not_implemented("binomial_cpu", count.dtype)

@@ -238,5 +238,6 @@ def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         axis = next(i for i, (m, n) in enumerate(sizes) if m != n and 1 not in (m, n))
         raise runtime_error(
             f"The size of tensor a ({a[-1 - axis]}) must match the size of tensor b "
-            f"({b[-1 - axis]}) at non-singleton dimension {max(len(a), len(b)) - 1 - axis}"
+            f"({b[-1 - axis]}) at non-singleton dimension {max(len(a), len(b)) - 1 - axis}",
+            code="RG201",
         ) from None

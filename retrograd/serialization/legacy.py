@@ -77,7 +77,8 @@ def read_legacy(file: IO[bytes], read: Read, restore: Restore, is_safe: bool) ->
                 "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. "
             )
         raise explained(
-            NotImplementedError("retrograd does not support files in the legacy .tar format")
+            NotImplementedError("retrograd does not support files in the legacy .tar format"),
+            code="RG901",
         )
     source = Source(file)
     if not (is_safe or _is_plain(file)) or read(source) != _MAGIC_NUMBER:

@@ -254,7 +254,9 @@ def _refuse_script(safe: bool) -> NoReturn:
             "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
             + _UNSAFE
         )
-    raise explained(NotImplementedError("retrograd does not support TorchScript archives"))
+    raise explained(
+        NotImplementedError("retrograd does not support TorchScript archives"), code="RG901"
+    )
 
 
 @above

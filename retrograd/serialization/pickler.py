@@ -177,7 +177,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
                 NotImplementedError(
                     f"retrograd does not support save() of a sparse {type(tensor).__name__} with "
                     "a class or attributes of its own"
-                )
+                ),
+                code="RG901",
             )
         return _REBUILD_SPARSE, (tensor.layout, parts(tensor))
 

@@ -157,7 +157,8 @@ def _made(
             raise explained(
                 NotImplementedError(
                     "retrograd does not support lazily conjugated tensors in the format before 1.6"
-                )
+                ),
+                code="RG901",
             )
         # PyTorch conjugates and negates lazily: the file says that it is still to be done
         if metadata.get("conj"):
@@ -283,7 +284,7 @@ def _check_sparse(kind: layout, parts: tuple[Any, ...]) -> None:
 
 def _refusing(what: str) -> Callable[..., Tensor]:
     def refuse(*arguments: object) -> Tensor:
-        raise explained(NotImplementedError(f"retrograd does not support {what}"))
+        raise explained(NotImplementedError(f"retrograd does not support {what}"), code="RG901")
 
     return refuse
 

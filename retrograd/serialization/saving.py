@@ -40,7 +40,8 @@ def save(
     if pickle_module is not None and getattr(pickle_module, "__name__", None) != "pickle":
         name = getattr(pickle_module, "__name__", repr(pickle_module))
         raise explained(
-            NotImplementedError(f"retrograd does not support save() with pickle_module={name}")
+            NotImplementedError(f"retrograd does not support save() with pickle_module={name}"),
+            code="RG901",
         )
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):

@@ -99,7 +99,8 @@ def check_csr(
                 "retrograd does not support sparse_csr_tensor with batches or dense dimensions: "
                 f"crow_indices, col_indices and values have {rows.ndim}, {columns.ndim} and "
                 f"{values.ndim} dimensions, not one each"
-            )
+            ),
+            code="RG901",
         )
     if size is None:
         width = int(columns.max()) + 1 if columns.size else 0

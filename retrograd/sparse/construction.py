@@ -152,7 +152,8 @@ def without_entries(
             NotImplementedError(
                 f"retrograd does not support layout {kind!r} with {len(shape)} dimensions in "
                 f"{name}()"
-            )
+            ),
+            code="RG901",
         )
     wanted = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
     made = empty_coo(shape, len(shape), wanted.numpy)
@@ -235,7 +236,8 @@ def sparse_compressed_tensor(
             NotImplementedError(
                 f"retrograd does not support sparse_compressed_tensor with layout {layout!r}: "
                 "torch.sparse_csr is the compressed layout it has"
-            )
+            ),
+            code="RG901",
         )
     return sparse_csr_tensor(
         compressed_indices,

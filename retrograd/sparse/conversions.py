@@ -132,7 +132,8 @@ def to_csr(tensor: Tensor, dense_dim: int | None = None) -> Tensor:
             NotImplementedError(
                 "retrograd does not support to_sparse_csr() of anything but matrices without dense "
                 "dimensions"
-            )
+            ),
+            code="RG901",
         )
     made: Tensor = apply(_ToCsr, tensor)
     return made

@@ -40,7 +40,8 @@ def apply(function: type[Function], *arguments: object) -> Tensor:
                 NotImplementedError(
                     f"Trying to use forward AD with {snake} that does not support it because it "
                     "has not been implemented yet."
-                )
+                ),
+                code="RG612",
             )
     found: Tensor = call_function(function, arguments, False)
     return found

@@ -52,7 +52,8 @@ def check_dtypes(one: Tensor, two: Tensor) -> None:
     """Both operands of a product have one dtype."""
     if one.dtype is not two.dtype:
         raise runtime_error(
-            f"expected scalar type {one.dtype.type_name} but found {two.dtype.type_name}"
+            f"expected scalar type {one.dtype.type_name} but found {two.dtype.type_name}",
+            code="RG301",
         )
 
 
@@ -171,7 +172,8 @@ def _check_matrices(one: Tensor, two: Tensor) -> None:
     (rows, inner), (height, columns) = one._array.shape, two._array.shape
     if inner != height:
         raise runtime_error(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {height}x{columns})"
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {height}x{columns})",
+            code="RG202",
         )
 
 
@@ -291,7 +293,10 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     for tensor in (mat1, mat2):
         if tensor._array.ndim < 2:
             raise explained(
-                IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+                IndexError(
+                    "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
+                ),
+                code="RG205",
             )
     if is_sparse(mat1) and is_sparse(mat2):
         if mat1.layout is not sparse_coo or mat2.layout is not sparse_coo:

@@ -25,7 +25,8 @@ def _dim(dim: int, count: int) -> int:
             IndexError(
                 f"Dimension out of range (expected to be in range of [{-max(count, 1)}, "
                 f"{max(count, 1) - 1}], but got {dim})"
-            )
+            ),
+            code="RG205",
         )
     return dim % count if count else 0
 
@@ -82,7 +83,8 @@ def permute(tensor: Tensor, dims: Any, function: Any = _PermuteAny) -> Tensor:
         raise runtime_error(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
             f"length of the desired ordering of dimensions i.e. input.dim() = {array.ndim} is "
-            f"not equal to len(dims) = {len(dims)}"
+            f"not equal to len(dims) = {len(dims)}",
+            code="RG205",
         )
     order = tuple(_dim(dim, array.ndim) for dim in dims)
     if len(set(order)) != len(order):
@@ -220,7 +222,8 @@ def select(tensor: Tensor, dim: int, index: int) -> Tensor:
             IndexError(
                 f"select(): index {index} out of range for tensor of size {list(array.shape)} at "
                 f"dimension {dim}"
-            )
+            ),
+            code="RG204",
         )
     made: Tensor = apply(_Select, tensor, dim, int(index) % size)
     return made
@@ -360,7 +363,8 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
         if shape != shapes[0]:
             raise runtime_error(
                 f"stack expects each tensor to be equal size, but got {list(shapes[0])} at "
-                f"entry 0 and {list(shape)} at entry {position}"
+                f"entry 0 and {list(shape)} at entry {position}",
+                code="RG206",
             )
     made: Tensor = apply(_Stack, _dim(dim, len(shapes[0]) + 1), *tensors)
     return made

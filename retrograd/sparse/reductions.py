@@ -41,7 +41,8 @@ def _dims(dim: Any, count: int) -> tuple[int, ...]:
                 IndexError(
                     f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
                     f"but got {one})"
-                )
+                ),
+                code="RG205",
             )
     return tuple(sorted({one % count for one in wanted}))
 
@@ -248,7 +249,8 @@ def _softmax(
         input = input.to(dtype)
     elif input.dtype.category < dtypes.FLOAT:
         raise explained(
-            NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.type_name}'")
+            NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.type_name}'"),
+            code="RG304",
         )
     (axis,) = _dims(dim, input._array.ndim)
     made: Tensor = apply(function, input, axis, name == "log_softmax")

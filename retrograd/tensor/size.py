@@ -85,7 +85,8 @@ class device:
         if type not in _DEVICE_TYPES:
             raise runtime_error(
                 f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device "
-                f"string: {type}"
+                f"string: {type}",
+                code="RG302",
             )
         self.type: str = type
         self.index: int | None = index
@@ -131,7 +132,7 @@ def backend_at(where: object) -> Backend:
     if found is not None:
         return found
     if wanted.type == "cuda":
-        raise explained(AssertionError("Torch not compiled with CUDA enabled"))
+        raise explained(AssertionError("Torch not compiled with CUDA enabled"), code="RG302")
     raise RuntimeError(
         f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"
     )

@@ -60,7 +60,8 @@ def _escaped() -> Exception:
         "Either your tensor may have escaped from inside a function being vmapped and this is "
         "a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), or there "
         "is an internal functorch error in `gen_vmap_plumbing` Please file an issue if it "
-        "looks like the latter"
+        "looks like the latter",
+        code="RG605",
     )
 
 
@@ -88,7 +89,7 @@ _NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 def _unreadable(more: str = "") -> Exception:
     """The error for reading elements of a batched tensor."""
-    return runtime_error(_NO_STORAGE + more) if STATE.vmaps else _escaped()
+    return runtime_error(_NO_STORAGE + more, code="RG601") if STATE.vmaps else _escaped()
 
 
 # NumPy functions that look at places in memory only
@@ -160,7 +161,7 @@ class LogicalArray:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in ("item", "tolist"):
-            raise runtime_error(_ITEM)
+            raise runtime_error(_ITEM, code="RG601")
         raise _unreadable(f": the elements were asked for .{name}, inside of vmap")
 
     def __getitem__(self, index: object) -> NoReturn:
@@ -178,10 +179,10 @@ class LogicalArray:
         raise _unreadable()
 
     def __bool__(self) -> NoReturn:
-        raise runtime_error(_CONTROL_FLOW)
+        raise runtime_error(_CONTROL_FLOW, code="RG601")
 
     def __float__(self) -> NoReturn:
-        raise runtime_error(_ITEM)
+        raise runtime_error(_ITEM, code="RG601")
 
     __int__ = __complex__ = __index__ = __float__
 
@@ -255,21 +256,21 @@ class BatchedTensor(Tensor):
         return f"BatchedTensor(lvl={self._level}, bdim={self._batch_dim}, value=\n{inner}\n)"
 
     def __bool__(self) -> NoReturn:
-        raise runtime_error(_CONTROL_FLOW)
+        raise runtime_error(_CONTROL_FLOW, code="RG601")
 
     def item(self) -> NoReturn:
         """Raise: a batch has no single number."""
-        raise runtime_error(_ITEM)
+        raise runtime_error(_ITEM, code="RG601")
 
     __float__ = __int__ = __complex__ = __index__ = item
 
     def __contains__(self, element: object) -> NoReturn:
-        raise runtime_error(_ITEM)
+        raise runtime_error(_ITEM, code="RG601")
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
-        raise runtime_error(_ITEM)
+        raise runtime_error(_ITEM, code="RG601")
 
     def tolist(self) -> NoReturn:
         """Raise: a batch has no elements of its own."""
@@ -285,12 +286,16 @@ class BatchedTensor(Tensor):
 
     def storage(self) -> NoReturn:
         """Raise: a batch has no memory of its own."""
-        raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
+        raise explained(
+            NotImplementedError("Cannot access storage of BatchedTensorImpl"), code="RG601"
+        )
 
     untyped_storage = storage
 
     def __deepcopy__(self, memo: object) -> NoReturn:
-        raise explained(NotImplementedError("Cannot access storage of BatchedTensorImpl"))
+        raise explained(
+            NotImplementedError("Cannot access storage of BatchedTensorImpl"), code="RG601"
+        )
 
     def _new(self, name: str, size: tuple[object, ...], options: dict[str, object]) -> Tensor:
         shape = size_argument(name, size, options)
@@ -317,11 +322,13 @@ class BatchedTensor(Tensor):
     @property
     def data(self) -> Tensor:
         """Raise: PyTorch forbids it here; `detach` is the way."""
-        raise runtime_error("accessing `data` under vmap transform is not allowed")
+        raise runtime_error("accessing `data` under vmap transform is not allowed", code="RG601")
 
     @data.setter
     def data(self, value: object) -> None:
-        raise runtime_error("mutating directly with `.data` under vmap transform is not allowed.")
+        raise runtime_error(
+            "mutating directly with `.data` under vmap transform is not allowed.", code="RG601"
+        )
 
 
 _new = object.__new__

@@ -215,7 +215,8 @@ def set_tangent(tensor: Tensor, level: DualLevel, tangent: Tensor) -> None:
             "Trying to set a forward gradient that has a different size than that of the "
             "original Tensor, this is not supported. Tensor is of size "
             f"{list(tensor._array.shape)} while the given forward gradient is of size "
-            f"{list(tangent._array.shape)}."
+            f"{list(tangent._array.shape)}.",
+            code="RG607",
         )
     holder_of(tensor).put(level, laid_out_like(tensor, tangent))
 
@@ -362,12 +363,14 @@ def make_dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
     if tangent_of(primal, level) is not None:
         raise runtime_error(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
-            "same level 0 is not supported."
+            "same level 0 is not supported.",
+            code="RG611",
         )
     if tangent_of(tangent, level) is not None:
         raise runtime_error(
             "Setting a forward grad that itself has a forward gradient at the same level0 is "
-            "not supported."
+            "not supported.",
+            code="RG611",
         )
     if tangent._level > primal._level:
         from retrograd.transforms.batched import level_of, lift

@@ -60,7 +60,7 @@ def _below() -> Unmapped:
     """The innermost vmap, which is left for a while; raises if it wants no random numbers."""
     level = STATE.vmaps[-1]
     if level.randomness == "error":
-        raise runtime_error(_ERROR)
+        raise runtime_error(_ERROR, code="RG602")
     return Unmapped(STATE.vmaps[:-1], level)
 
 
@@ -69,7 +69,7 @@ def by_shape(
 ) -> Tensor:
     """Numbers of a shape: `draw` again with the batch in front, or once for all examples."""
     if out is not None:
-        raise runtime_error(_OUT)
+        raise runtime_error(_OUT, code="RG602")
     with _below() as level:
         if level.randomness == "same":
             return draw(shape)
@@ -80,7 +80,7 @@ def by_shape(
 def one_by_one(draw: Callable[[], Tensor], out: Tensor | None = None) -> Tensor:
     """The same for what cannot be drawn for a batch at once."""
     if out is not None:
-        raise runtime_error(_OUT)
+        raise runtime_error(_OUT, code="RG602")
     with _below() as level:
         if level.randomness == "same":
             return draw()
@@ -102,7 +102,7 @@ def check_batched(tensor: Tensor) -> None:
     """Raise where numbers that differ would be written into a tensor that is one for all."""
     level = STATE.vmaps[-1]
     if level.randomness == "different" and tensor._level != level.number:
-        raise runtime_error(_UNBATCHED)
+        raise runtime_error(_UNBATCHED, code="RG602")
 
 
 def of_tensors(draw: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
@@ -133,7 +133,7 @@ def in_place(fill: Callable[[Tensor], object], target: Tensor) -> Tensor:
         own = target._level == level.number
         if level.randomness == "different":
             if not own:
-                raise runtime_error(_UNBATCHED)
+                raise runtime_error(_UNBATCHED, code="RG602")
             made = _fresh_like(to_front(target, level.number))
             fill(made)
             values: Tensor = rewrap(made, 0, level.number)
@@ -153,9 +153,9 @@ def bernoulli_in_place(
     """`bernoulli_` with a tensor of probabilities."""
     level = STATE.vmaps[-1]
     if level.randomness == "same" and p._level == level.number:
-        raise runtime_error(_SAME)
+        raise runtime_error(_SAME, code="RG602")
     if level.randomness == "different" and target._level != level.number == p._level:
-        raise runtime_error(_BERNOULLI)
+        raise runtime_error(_BERNOULLI, code="RG603")
 
     def fill(made: Tensor) -> None:
         if level.randomness == "same" or p._level != level.number:
@@ -186,7 +186,7 @@ def _one_for_all(tensor: Tensor, level: Level) -> Tensor:
     front = to_front(tensor, level.number)
     if level.size and front._array.strides[0] == 0:  # expanded, as `jvp` does with its primals
         return RECORDED.select(front, 0, 0)
-    raise runtime_error(_SAME)
+    raise runtime_error(_SAME, code="RG602")
 
 
 def _plain_like(tensor: Tensor) -> Tensor:

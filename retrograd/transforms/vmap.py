@@ -61,11 +61,13 @@ def vmap(
     if randomness not in ("error", "different", "same"):
         raise runtime_error(
             "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-            f"{randomness}"
+            f"{randomness}",
+            code="RG602",
         )
     if not (chunk_size is None or chunk_size > 0):
         raise explained(
-            ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+            ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"),
+            code="RG604",
         )
 
     @functools.wraps(func)
@@ -123,7 +125,8 @@ def _input_dims(
             ValueError(
                 start + "expected `in_dims` to be int or a (potentially nested) tuple matching the "
                 f"structure of inputs, got: {type(in_dims)}."
-            )
+            ),
+            code="RG604",
         )
     if not args:
         raise explained(
@@ -131,7 +134,8 @@ def _input_dims(
                 f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
                 "or you are trying to vmap over a function with no inputs. The latter is "
                 "unsupported."
-            )
+            ),
+            code="RG604",
         )
     dims = broadcast(in_dims, spec)
     if dims is None:
@@ -139,7 +143,8 @@ def _input_dims(
             ValueError(
                 start + "in_dims is not compatible with the structure of `inputs`. in_dims has "
                 f"structure {flatten(in_dims)[1]} but inputs has structure {spec}."
-            )
+            ),
+            code="RG604",
         )
     for place, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
@@ -149,7 +154,8 @@ def _input_dims(
                 ValueError(
                     start + f"Got in_dim={dim} for an input but in_dim must be either an integer "
                     "dimension or None."
-                )
+                ),
+                code="RG604",
             )
         if not isinstance(leaf, Tensor):
             raise explained(
@@ -158,7 +164,8 @@ def _input_dims(
                     + f"Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
                     "cannot vmap over non-Tensor arguments, please use None as the respective "
                     "in_dim"
-                )
+                ),
+                code="RG604",
             )
         rank = leaf._array.ndim
         if not -rank <= dim < rank:
@@ -167,7 +174,8 @@ def _input_dims(
                     start + f"Got in_dim={dim} for some input, but that input is a Tensor of "
                     f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < "
                     f"{rank}."
-                )
+                ),
+                code="RG604",
             )
         dims[place] = dim % rank
     return dims
@@ -180,13 +188,14 @@ def _batch_size(dims: list[int | None], leaves: list[Any]) -> int:
         if dim is not None
     ]
     if not sizes:
-        raise explained(ValueError("vmap: Expected at least one Tensor to vmap over"))
+        raise explained(ValueError("vmap: Expected at least one Tensor to vmap over"), code="RG604")
     if any(size != sizes[0] for size in sizes):
         raise explained(
             ValueError(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got "
                 f"sizes {sizes} for the mapped dimension"
-            )
+            ),
+            code="RG604",
         )
     return sizes[0]
 
@@ -267,7 +276,8 @@ def _check_out_dims(func: Callable[..., object], out_dims: Dims) -> None:
                     f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, "
                     "None or a python collection of ints representing where in the outputs the "
                     "vmapped dimension should appear."
-                )
+                ),
+                code="RG604",
             )
 
     tree_map(check, out_dims)
@@ -292,7 +302,8 @@ def _unwrapped(
                 f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
                 f"compatible with the structure of `outputs`. out_dims has structure "
                 f"{flatten(out_dims)[1]} but outputs has structure {spec}."
-            )
+            ),
+            code="RG604",
         )
     found = [
         _with_batch_at(name_of(func), leaf, dim, level, size)
@@ -308,7 +319,8 @@ def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: 
                 ValueError(
                     f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is "
                     "None"
-                )
+                ),
+                code="RG604",
             )
         return value
     if not isinstance(value, Tensor):
@@ -316,7 +328,8 @@ def _with_batch_at(name: str, value: Tensor, dim: int | None, level: int, size: 
             ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. "
                 "Did you mean to set out_dims= to None for output?"
-            )
+            ),
+            code="RG604",
         )
     return with_batch_at(value, dim, level, size)
 
@@ -346,7 +359,8 @@ def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:
             IndexError(
                 f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but "
                 f"got {dim})"
-            )
+            ),
+            code="RG205",
         )
     dim %= rank
     if place is None:

@@ -160,7 +160,7 @@ def set_device_states(
     >>> set_device_states([], [])
     """
     if devices:
-        raise runtime_error("retrograd does not support random states of devices")
+        raise runtime_error("retrograd does not support random states of devices", code="RG901")
 
 
 def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
@@ -174,7 +174,8 @@ def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
     if not isinstance(inputs, tuple):
         raise runtime_error(
             "Only tuple of tensors is supported. Got Unsupported input type: "
-            f"{type(inputs).__name__}"
+            f"{type(inputs).__name__}",
+            code="RG616",
         )
     found: list[object] = []
     for item in inputs:
@@ -240,13 +241,16 @@ def checkpoint(
             raise explained(
                 ValueError(
                     "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
-                )
+                ),
+                code="RG616",
             )
         return CheckpointFunction.apply(function, preserve, *args)
     explain = None
     if debug if _Settings.debug is None else _Settings.debug:
         if context_fn is not noop_context_fn:
-            raise explained(ValueError("debug=True is incompatible with non-default context_fn"))
+            raise explained(
+                ValueError("debug=True is incompatible with non-default context_fn"), code="RG616"
+            )
         logs = _OpLogs()
         context_fn, explain = logs.contexts, logs.explain
     if determinism_check not in _DESCRIBERS:
@@ -254,7 +258,8 @@ def checkpoint(
             ValueError(
                 f"determinism_check should be one of {list(_DESCRIBERS)}, but got "
                 f"{determinism_check}"
-            )
+            ),
+            code="RG616",
         )
     forward_context, recompute_context = context_fn()
     state = get_rng_state() if preserve else None
@@ -392,7 +397,8 @@ class CheckpointFunction(Function):
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
                 "or passing an `inputs` parameter to .backward(). To resolve this error, you "
                 "can either set use_reentrant=False, or call .backward() without passing the "
-                "`inputs` argument."
+                "`inputs` argument.",
+                code="RG616",
             )
         inputs = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -412,7 +418,8 @@ class CheckpointFunction(Function):
         ]
         if not pairs:
             raise runtime_error(
-                "none of output has requires_grad=True, this checkpoint() is not necessary"
+                "none of output has requires_grad=True, this checkpoint() is not necessary",
+                code="RG616",
             )
         backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
         found = (item.grad if isinstance(item, Tensor) else None for item in detached)

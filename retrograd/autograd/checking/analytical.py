@@ -39,9 +39,9 @@ def checked_jacobians(
     """The Jacobians of an output, or its products with a direction, after all checks of them."""
     found = jacobians_twice(inputs, output, settings.nondet_tol, direction)
     if not found.dtypes_right and settings.grad_dtypes:
-        raise explained(GradcheckError("Gradient has dtype mismatch"))
+        raise explained(GradcheckError("Gradient has dtype mismatch"), code="RG614")
     if not found.sizes_right:
-        raise explained(GradcheckError("Analytical gradient has incorrect size"))
+        raise explained(GradcheckError("Analytical gradient has incorrect size"), code="RG614")
     if not found.repeatable:
         raise explained(
             GradcheckError(
@@ -49,7 +49,8 @@ def checked_jacobians(
                 "multiple times gives different values, although analytical gradient matches "
                 f"numerical gradient.The tolerance for nondeterminism was {settings.nondet_tol}."
                 + _NOT_REPEATABLE
-            )
+            ),
+            code="RG614",
         )
     return found.jacobians
 

@@ -84,14 +84,16 @@ def _check_inputs(values: tuple[object, ...]) -> None:
                 f"The {number}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping to be able to compute the numerical gradients "
                 "correctly. You should call .contiguous on the input before passing it to "
-                "gradcheck."
+                "gradcheck.",
+                code="RG615",
             )
     if not any(is_checked(value) for value in values):
         raise explained(
             ValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them "
                 "have requires_grad=True."
-            )
+            ),
+            code="RG615",
         )
 
 
@@ -218,11 +220,11 @@ def _check_zero_start(
         gradient = dense_gradient(gradient)
         near = allclose(gradient, zeros_like(gradient)) if masked else False
         if not near and not bool(gradient.eq(0).all()):
-            raise explained(GradcheckError("backward not multiplied by grad_output"))
+            raise explained(GradcheckError("backward not multiplied by grad_output"), code="RG614")
         if gradient.dtype != source.dtype:
-            raise explained(GradcheckError("grad is incorrect type"))
+            raise explained(GradcheckError("grad is incorrect type"), code="RG614")
         if gradient.shape != source.shape:
-            raise explained(GradcheckError("grad is incorrect size"))
+            raise explained(GradcheckError("grad is incorrect size"), code="RG614")
 
 
 def _check_undefined(
@@ -246,7 +248,8 @@ def _check_undefined(
                 GradcheckError(
                     "Expected backward function to handle undefined output grads. Please look at "
                     '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-                )
+                ),
+                code="RG614",
             ) from error
         if any(
             found is not None and not bool(dense_gradient(found).eq(0).all()) for found in gradients
@@ -257,7 +260,8 @@ def _check_undefined(
                     "Expected all input grads to be undefined or zero when all output grads are "
                     'undefined or zero. Please look at "Notes about undefined output gradients" in '
                     '"tools/autograd/derivatives.yaml"'
-                )
+                ),
+                code="RG614",
             )
 
 

@@ -64,7 +64,9 @@ def _check_zero(derivatives: list[Tensor], tolerance: float) -> None:
     """Outputs without a gradient must not depend on the inputs."""
     for derivative in derivatives:
         if derivative.numel() and bool(derivative.abs().max() > tolerance):
-            raise explained(GradcheckError("Numerical gradient for function expected to be zero"))
+            raise explained(
+                GradcheckError("Numerical gradient for function expected to be zero"), code="RG614"
+            )
 
 
 def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:

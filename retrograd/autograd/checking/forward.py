@@ -96,7 +96,9 @@ def _tangents_of(
             primal, tangent = unpack_dual(output)
             if check_dtypes and tangent is not None:
                 if primal.is_complex() != tangent.is_complex():
-                    raise explained(GradcheckError("Forward AD gradient has dtype mismatch."))
+                    raise explained(
+                        GradcheckError("Forward AD gradient has dtype mismatch."), code="RG614"
+                    )
             found.append(None if tangent is None else tangent.detach().clone())
     return found
 
@@ -118,7 +120,8 @@ def check_undefined_tangents(
                 GradcheckError(
                     f"Mismatch in tangent values for output with index: {number} when input: "
                     f"{source} has an undefined tangent value.  Got: {got} but expected: {expected}"
-                )
+                ),
+                code="RG614",
             )
 
 

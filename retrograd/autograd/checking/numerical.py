@@ -164,5 +164,6 @@ def _check_alike(a: Tensor, b: Tensor, eps: float, index: tuple[int, ...] | None
                 AssertionError(
                     f"Expected `func` to return outputs with the same {fact} when inputs are "
                     f"perturbed {where}by {eps}, but got: {fact}s {left} and {right}."
-                )
+                ),
+                code="RG615",
             )

@@ -167,7 +167,8 @@ def refuse_dual_out(name: str, tensors: list[Tensor]) -> None:
             NotImplementedError(
                 f"Trying to use forward AD with {name}_out that does not support it because it is "
                 "an out= function"
-            )
+            ),
+            code="RG612",
         )
 
 

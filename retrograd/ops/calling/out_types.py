@@ -34,7 +34,9 @@ def check_out_type(name: str, result: dtypes.dtype, out: dtypes.dtype) -> None:
     if rule is None:
         return
     if rule == "elementwise":
-        raise runtime_error(f"Found dtype {out.type_name} but expected {result.type_name}")
+        raise runtime_error(
+            f"Found dtype {out.type_name} but expected {result.type_name}", code="RG301"
+        )
     if rule == "structured":
         raise RuntimeError(
             f"Expected out tensor to have dtype {_SPELLED.get(result, result.name)}, but got "

@@ -211,7 +211,9 @@ def _function_of(packet: OpOverloadPacket, overload: str) -> Any:
             return found
     elif (packet._namespace, name, overload) in _REGISTERED:
         return _REGISTERED[packet._namespace, name, overload]
-    raise explained(NotImplementedError(f"retrograd does not support calling torch.ops.{packet}"))
+    raise explained(
+        NotImplementedError(f"retrograd does not support calling torch.ops.{packet}"), code="RG901"
+    )
 
 
 def _public_function(name: str) -> Any:

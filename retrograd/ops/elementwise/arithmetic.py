@@ -41,12 +41,14 @@ def _check_sub(input: Operand, other: Operand, *, alpha: complex) -> None:
     if _is_bool(input) and _is_bool(other):
         raise runtime_error(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
-            "`^` or `logical_xor()` operator instead."
+            "`^` or `logical_xor()` operator instead.",
+            code="RG304",
         )
     if _is_bool(input) or _is_bool(other):
         raise runtime_error(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+            code="RG304",
         )
     _check_alpha(input, other, alpha=alpha)
 
@@ -219,7 +221,8 @@ def _check_neg(input: Array) -> None:
     if _is_bool(input):
         raise runtime_error(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
+            "to invert a mask, use the `~` or `logical_not()` operator instead.",
+            code="RG304",
         )
 
 

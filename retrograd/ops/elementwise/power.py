@@ -63,7 +63,9 @@ def _check_pow(input: Operand, exponent: Operand) -> None:
 
 def _check_pow_number(input: Array, exponent: complex) -> None:
     if input.dtype.kind in "biu" and isinstance(exponent, int) and exponent < 0:
-        raise errors.runtime_error("Integers to negative integer powers are not allowed.")
+        raise errors.runtime_error(
+            "Integers to negative integer powers are not allowed.", code="RG304"
+        )
     as_element(exponent, dtypes.result_dtype([input, exponent]))
 
 

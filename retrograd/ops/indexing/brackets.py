@@ -113,7 +113,9 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list[Step], Found]:
             taken += _dimensions_taken(item)
         entries.append(item)
     if taken > len(shape):
-        raise explained(IndexError(f"too many indices for tensor of dimension {len(shape)}"))
+        raise explained(
+            IndexError(f"too many indices for tensor of dimension {len(shape)}"), code="RG204"
+        )
     steps: list[Step] = []
     found: Found = []
     sizes = list(shape)
@@ -197,11 +199,13 @@ def _select_error(shape: tuple[int, ...], dim: int, number: int, position: int) 
             IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
                 "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-            )
+            ),
+            code="RG204",
         )
     size = shape[dim] if dim < len(shape) else 0
     return explained(
-        IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
+        IndexError(f"index {number} is out of bounds for dimension {position} with size {size}"),
+        code="RG204",
     )
 
 

@@ -49,7 +49,7 @@ def check_bounds(index: Array, size: int, dim: int) -> None:
     outside = first_outside(index, size)
     if outside is not None:
         raise errors.runtime_error(
-            f"index {outside} is out of bounds for dimension {dim} with size {size}"
+            f"index {outside} is out of bounds for dimension {dim} with size {size}", code="RG204"
         )
 
 

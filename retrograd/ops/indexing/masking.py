@@ -155,7 +155,7 @@ def _cast_scalar(value: Array, numpy_type: DType) -> Array:
     if value.dtype.kind == "c" and numpy_type not in dtypes.COMPLEX_TYPES:
         source, target = (dtypes.from_numpy_dtype(d).type_name for d in (value.dtype, numpy_type))
         raise errors.runtime_error(
-            f"result type {source} can't be cast to the desired output type {target}"
+            f"result type {source} can't be cast to the desired output type {target}", code="RG303"
         )
     return cast_array(value, numpy_type)
 

@@ -290,7 +290,7 @@ def index_reduce(
     lined = input if input.ndim else input.reshape(1)
     outside = first_outside(index, lined.shape[dim])
     if outside is not None:
-        raise explained(IndexError("index out of range in self"))
+        raise explained(IndexError("index out of range in self"), code="RG204")
     sent = source if source.ndim else source.reshape(1)
     spread = xp.broadcast_to(vector_shape(index, lined.ndim, dim), sent.shape)
     result = scatter.scatter_reduce(xp, lined, dim, spread, sent, reduce, include_self)

@@ -73,7 +73,8 @@ def _mask_error(shape: tuple[int, ...], dim: int, mask: tuple[int, ...]) -> Exce
             return errors.explained(
                 IndexError(
                     f"too many indices for tensor of dimension {len(shape)} (got {dim + len(mask)})"
-                )
+                ),
+                code="RG204",
             )
         if size != shape[place]:
             break
@@ -81,7 +82,8 @@ def _mask_error(shape: tuple[int, ...], dim: int, mask: tuple[int, ...]) -> Exce
         IndexError(
             f"The shape of the mask {list(mask)} at index {offset} does not match the shape of the "
             f"indexed tensor {list(shape)} at index {place}"
-        )
+        ),
+        code="RG204",
     )
 
 
@@ -110,7 +112,8 @@ def result_shape(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) ->
             IndexError(
                 "shape mismatch: indexing tensors could not be broadcast together with shapes "
                 f"{shapes}"
-            )
+            ),
+            code="RG201",
         ) from None
     rest = [size for dim, size in enumerate(shape) if dim not in indexed]
     adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
@@ -136,7 +139,8 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
                     IndexError(
                         f"index {int(outside.reshape(-1)[0])} is out of bounds for dimension "
                         f"{number} with size {shape[dim]}"
-                    )
+                    ),
+                    code="RG204",
                 )
     return wanted
 
@@ -253,7 +257,8 @@ def _result_rank(rank: int, arrays: Sequence[Array]) -> int:
 def _value_error(wanted: tuple[int, ...], values: Array) -> Exception:
     return errors.runtime_error(
         f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-        f"indexing result of shape {list(wanted)}"
+        f"indexing result of shape {list(wanted)}",
+        code="RG201",
     )
 
 
@@ -385,7 +390,7 @@ def _usable(tensor: Tensor) -> Tensor:
         )
         return RECORDED.ne(tensor, 0)
     raise errors.explained(
-        IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        IndexError("tensors used as indices must be long, int, byte or bool tensors"), code="RG305"
     )
 
 

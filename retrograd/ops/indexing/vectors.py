@@ -51,7 +51,7 @@ def check_source(
         )
     if index.dtype is not dtypes.I64 and index.dtype != dtypes.int32.numpy:
         raise runtime_error(
-            f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}"
+            f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}", code="RG305"
         )
     if input.dtype is not source.dtype:
         raise RuntimeError(
@@ -81,7 +81,7 @@ def _check_vector_bounds(index: Array, size: int, dim: int) -> None:
     outside = first_outside(index, size)
     if outside is not None:
         raise runtime_error(
-            f"index {outside} is out of bounds for dimension {dim} with size {size}"
+            f"index {outside} is out of bounds for dimension {dim} with size {size}", code="RG204"
         )
 
 
@@ -139,7 +139,7 @@ def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
             raise RuntimeError(
                 f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}"
             )
-        raise explained(IndexError("index out of range in self"))
+        raise explained(IndexError("index out of range in self"), code="RG204")
     if not input.ndim:
         return input.copy()
     if input.flags.c_contiguous:
@@ -399,7 +399,8 @@ def _fill_into(target: Array, dim: int, index: Array, value: Operand) -> None:
     if index.size and (index.max() >= size or index.min() < -size):
         outside = int(index[(index >= size) | (index < -size)].reshape(-1)[0])
         raise explained(
-            IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+            IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}"),
+            code="RG204",
         )
     _lined(target)[along(dim, index)] = value
 

@@ -104,7 +104,8 @@ def _raise_indefinite(name: str, info: Array) -> None:
             LinAlgError(
                 f"{name}: {where}The factorization could not be completed because the input is not "
                 f"positive-definite (the leading minor of order {order} is not positive-definite)."
-            )
+            ),
+            code="RG502",
         )
 
 

@@ -248,7 +248,8 @@ def _contract(a: _Operand, b: _Operand, needed: set[Label]) -> _Operand:
     if a.tensor._array.dtype is not b.tensor._array.dtype and STATE.autocast is None:
         raise errors.runtime_error(
             f"expected scalar type {type_name(a.tensor._array)} but found "
-            f"{type_name(b.tensor._array)}"
+            f"{type_name(b.tensor._array)}",
+            code="RG301",
         )
     batch = [x for x in shared if x in needed]
     left = [x for x in a.labels if x not in shared]

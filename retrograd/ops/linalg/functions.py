@@ -237,7 +237,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = 
         raise errors.explained(
             LinAlgError(
                 "torch.linalg.solve: The solver failed because the input matrix is singular."
-            )
+            ),
+            code="RG502",
         )
     return finish("linalg_tensorsolve", RECORDED.reshape(solution, shape), out)
 

@@ -135,7 +135,8 @@ def raise_singular(name: str, info: Array) -> None:
             LinAlgError(
                 f"{name}: {where}The diagonal element {element} is zero, the inversion could not "
                 "be completed because the input matrix is singular."
-            )
+            ),
+            code="RG502",
         )
 
 

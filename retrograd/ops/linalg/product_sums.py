@@ -81,12 +81,14 @@ def _check_addmm(input: Array, mat1: Array, mat2: Array, *, beta: complex, alpha
     if input.dtype is not mat2.dtype:
         raise errors.runtime_error(
             f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-            f"{type_name(mat2)}"
+            f"{type_name(mat2)}",
+            code="RG301",
         )
     if mat1.dtype is not mat2.dtype:
         raise errors.runtime_error(
             f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and "
-            f"{type_name(mat2)}"
+            f"{type_name(mat2)}",
+            code="RG301",
         )
     refuse_bool("addmm_impl_cpu_", mat1)
 
@@ -143,7 +145,9 @@ def addmm(
 def _check_addmv(input: Array, mat: Array, vec: Array, *, beta: complex, alpha: complex) -> None:
     if not (input.dtype is mat.dtype is vec.dtype):
         kinds = f"{type_name(input)}, {type_name(mat)}, and {type_name(vec)}"
-        raise errors.runtime_error(f"addmv input tensors must have the same dtype, but got {kinds}")
+        raise errors.runtime_error(
+            f"addmv input tensors must have the same dtype, but got {kinds}", code="RG301"
+        )
     refuse_bool("addmv_impl_cpu", mat)
 
 
@@ -186,12 +190,14 @@ def _check_addbmm(
     if batch1.dtype is not batch2.dtype:
         raise errors.runtime_error(
             f"mat1 and mat2 must have the same dtype, but got {type_name(batch1)} and "
-            f"{type_name(batch2)}"
+            f"{type_name(batch2)}",
+            code="RG301",
         )
     if input.dtype is not batch2.dtype:
         raise errors.runtime_error(
             f"self and mat2 must have the same dtype, but got {type_name(input)} and "
-            f"{type_name(batch2)}"
+            f"{type_name(batch2)}",
+            code="RG301",
         )
 
 
@@ -255,7 +261,7 @@ def _check_baddbmm(
         )
     if batch1.dtype is not batch2.dtype:
         raise errors.runtime_error(
-            f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}"
+            f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}", code="RG301"
         )
     refuse_bool("baddbmm", batch1)
 

@@ -77,7 +77,8 @@ def shapes_error(a: Array, b: Array) -> Exception:
     sizes = (*a.shape, *b.shape)
     return errors.runtime_error(
         "mat1 and mat2 shapes cannot be multiplied "
-        f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})"
+        f"({sizes[0]}x{sizes[1]} and {sizes[2]}x{sizes[3]})",
+        code="RG202",
     )
 
 
@@ -86,7 +87,9 @@ def _check_mm(input: Array, mat2: Array) -> None:
         return  # `mm` says so
     if input.dtype is not mat2.dtype:
         raise errors.runtime_error(
-            f"expected m1 and m2 to have the same dtype, but got: {c_name(input)} != {c_name(mat2)}"
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{c_name(input)} != {c_name(mat2)}",
+            code="RG301",
         )
     refuse_bool("addmm_impl_cpu_", input)
 
@@ -137,7 +140,7 @@ def _check_batches(input: Array, mat2: Array) -> None:
     refuse_bool("bmm", input)
     if input.dtype is not mat2.dtype:
         raise errors.runtime_error(
-            f"expected scalar type {type_name(input)} but found {type_name(mat2)}"
+            f"expected scalar type {type_name(input)} but found {type_name(mat2)}", code="RG301"
         )
 
 
@@ -150,7 +153,8 @@ def batched_product(xp: Namespace, batch1: Array, batch2: Array) -> Array:
     if batch2.shape[:2] != (count, inner):
         raise errors.runtime_error(
             "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
+            f"[{count}, {inner}] but got: [{batch2.shape[0]}, {batch2.shape[1]}].",
+            code="RG202",
         )
     return xp.matmul(batch1, batch2)
 
@@ -187,7 +191,9 @@ def _check_mv(input: Array, vec: Array) -> None:
     refuse_bool("addmv_impl_cpu", input)
     if input.dtype is not vec.dtype:
         kinds = f"{type_name(vec)}, {type_name(input)}, and {type_name(vec)}"
-        raise errors.runtime_error(f"addmv input tensors must have the same dtype, but got {kinds}")
+        raise errors.runtime_error(
+            f"addmv input tensors must have the same dtype, but got {kinds}", code="RG301"
+        )
 
 
 def matrix_times_vector(
@@ -201,7 +207,8 @@ def matrix_times_vector(
     if columns != vector.shape[0] or (length is not None and length not in (1, rows)):
         raise errors.runtime_error(
             f"size mismatch, got input ({rows if length is None else length}), "
-            f"mat ({rows}x{columns}), vec ({vector.shape[0]})"
+            f"mat ({rows}x{columns}), vec ({vector.shape[0]})",
+            code="RG202",
         )
     return xp.dot(matrix, vector)
 
@@ -231,7 +238,8 @@ def _check_dot(input: Array, tensor: Array) -> None:
     if input.dtype is not tensor.dtype:
         raise errors.runtime_error(
             "dot : expected both vectors to have same dtype, but found "
-            f"{type_name(input)} and {type_name(tensor)}"
+            f"{type_name(input)} and {type_name(tensor)}",
+            code="RG301",
         )
     refuse_bool("dot", input)
 
@@ -242,7 +250,8 @@ def _check_vectors(a: Array, b: Array) -> None:
     if a.shape != b.shape:
         raise errors.runtime_error(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have "
-            f"the same number of elements, but got {a.size} and {b.size} elements respectively"
+            f"the same number of elements, but got {a.size} and {b.size} elements respectively",
+            code="RG202",
         )
 
 

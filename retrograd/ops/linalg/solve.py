@@ -416,7 +416,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
             LinAlgError(
                 f"torch.linalg.solve: {failure[0]}The solver failed because the input matrix is "
                 "singular."
-            )
+            ),
+            code="RG502",
         )
     return finish("linalg_solve", result, out)
 
@@ -439,7 +440,8 @@ def solve_ex(
             LinAlgError(
                 f"torch.linalg.solve_ex: {failure[0]}The solver failed because the input matrix is "
                 "singular."
-            )
+            ),
+            code="RG502",
         )
     return finish_all("linalg_solve_ex", result, out)
 

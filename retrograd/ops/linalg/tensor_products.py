@@ -98,7 +98,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if a.shape[-1] != b.shape[-1]:
         raise errors.runtime_error(
             "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
+            f"{list(a.shape)} and {list(b.shape)}",
+            code="RG202",
         )
     return finish("inner", _tensordot(input, other, (-1,), (-1,)), out)
 
@@ -179,7 +180,9 @@ def _distinct(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     found = tuple(wrap_dim(d, ndim) for d in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise errors.runtime_error(f"dim {dim} appears multiple times in the list of dims")
+            raise errors.runtime_error(
+                f"dim {dim} appears multiple times in the list of dims", code="RG205"
+            )
     return found
 
 
@@ -259,7 +262,7 @@ def _check_cross(input: Array, other: Array, *, dim: int) -> None:
         raise errors.not_implemented_for("cross", input.dtype)
     if input.dtype is not other.dtype:
         raise errors.runtime_error(
-            f"expected scalar type {type_name(input)} but found {type_name(other)}"
+            f"expected scalar type {type_name(input)} but found {type_name(other)}", code="RG301"
         )
 
 

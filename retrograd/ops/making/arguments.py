@@ -29,7 +29,8 @@ def check_place(function: str, layout: layout | None, device: object, pin_memory
     """The backend of ``device=``; refuses other layouts than strided, and pinned memory."""
     if layout is not None and layout is not strided:
         raise explained(
-            NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()")
+            NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()"),
+            code="RG901",
         )
     place = backend_at(device)
     refuse_pinned(pin_memory)

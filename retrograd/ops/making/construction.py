@@ -140,7 +140,8 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[object]) 
         raise explained(
             ValueError(
                 f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
-            )
+            ),
+            code="RG206",
         )
     if depth == len(shape) - 1 and isinstance(data, (list, tuple)):
         into.extend(data)

@@ -277,7 +277,9 @@ def item(self: Tensor) -> Number:
     """
     array = self._array
     if array.size != 1:
-        raise runtime_error(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        raise runtime_error(
+            f"a Tensor with {array.size} elements cannot be converted to Scalar", code="RG207"
+        )
     if array.dtype is dtypes.BF16:
         return float(array.reshape(())[()])
     found: Number = array.item()
@@ -294,7 +296,9 @@ def tolist(self: Tensor) -> list[Any]:
 
 def _number(tensor: Tensor) -> int | float:
     if tensor._array.size != 1:
-        raise explained(ValueError("only one element tensors can be converted to Python scalars"))
+        raise explained(
+            ValueError("only one element tensors can be converted to Python scalars"), code="RG207"
+        )
     return tensor.item()
 
 
@@ -348,7 +352,8 @@ def __index__(self: Tensor) -> int:
     array = self._array
     if array.size != 1 or array.dtype.kind not in "biu":
         raise explained(
-            TypeError("only integer tensors of a single element can be converted to an index")
+            TypeError("only integer tensors of a single element can be converted to an index"),
+            code="RG207",
         )
     return int(array.item())
 

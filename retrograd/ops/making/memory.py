@@ -75,7 +75,8 @@ def _existing_dim(dim: int, ndim: int) -> int:
             IndexError(
                 f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but "
                 f"got {dim})"
-            )
+            ),
+            code="RG205",
         )
     return dim
 
@@ -534,7 +535,8 @@ def _part_of(
             NotImplementedError(
                 f"retrograd does not support set_() beyond the end of a storage: {needed} elements "
                 f"are needed, and there are {memory.size}"
-            )
+            ),
+            code="RG901",
         )
     return region(memory, shape, offset, steps)
 
@@ -566,7 +568,8 @@ def share_memory_(self: Tensor) -> Tensor:
     raise explained(
         NotImplementedError(
             "retrograd does not support share_memory_(): tensors are not shared between processes"
-        )
+        ),
+        code="RG901",
     )
 
 

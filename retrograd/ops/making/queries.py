@@ -171,7 +171,8 @@ def hash_tensor(
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if input.dtype.is_complex or input.dtype in dtypes.UNSIGNED:
         raise errors.explained(
-            NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{input.dtype.type_name}'")
+            NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{input.dtype.type_name}'"),
+            code="RG304",
         )
     whole = input.dtype.category < dtypes.FLOAT
     wide = input._array.astype(np.int64 if whole else np.float64).view(np.uint64)

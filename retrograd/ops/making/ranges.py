@@ -79,7 +79,8 @@ def arange(
             kind = dtypes.int64
     if kind.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise explained(
-            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
+            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'"),
+            code="RG304",
         )
     array = _arange(start, end, step, kind)
     return deliver("arange", place.from_numpy(array), out, dtype, requires_grad)
@@ -163,7 +164,9 @@ def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: object) -> dtyp
             f"safely cast to passed dtype {kind.type_name}"
         )
     if kind is dtypes.bool_:
-        raise explained(NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'"))
+        raise explained(
+            NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'"), code="RG304"
+        )
     return kind
 
 

@@ -151,7 +151,9 @@ def _check(
             )
         wrap_dim(-2, attn_mask.ndim)
     if not query.dtype.is_floating_point:
-        raise runtime_error(f"expected scalar type Float but found {query.dtype.type_name}")
+        raise runtime_error(
+            f"expected scalar type Float but found {query.dtype.type_name}", code="RG301"
+        )
 
 
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}

@@ -481,7 +481,8 @@ def instance_norm(
         raise explained(
             ValueError(
                 f"Expected more than 1 spatial element when training, got input size {input.shape}"
-            )
+            ),
+            code="RG210",
         )
     return instance_norm_of(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps

@@ -163,7 +163,8 @@ def _binary_cross_entropy(
             ValueError(
                 f"Using a target size ({target.shape}) that is different to the input size "
                 f"({input.shape}) is deprecated. Please ensure they have the same size."
-            )
+            ),
+            code="RG209",
         )
     if weight is not None:
         no_gradient("binary_cross_entropy", weight=weight)
@@ -174,7 +175,7 @@ def _binary_cross_entropy(
     for value in (target, weight):
         if value is not None and value._array.dtype is not input._array.dtype:
             found, wanted = value.dtype.type_name, input.dtype.type_name
-            raise errors.runtime_error(f"Found dtype {found} but expected {wanted}")
+            raise errors.runtime_error(f"Found dtype {found} but expected {wanted}", code="RG301")
     return RECORDED.binary_cross_entropy(input, target, weight, code)
 
 
@@ -316,7 +317,8 @@ def _binary_cross_entropy_with_logits(
         raise errors.explained(
             ValueError(
                 f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-            )
+            ),
+            code="RG209",
         )
     return _with_logits(input, target, weight, pos_weight, code)
 
@@ -441,7 +443,8 @@ def _check_margin(input: Array, target: Array, reduction: int) -> None:
     if input.dtype is dtypes.B8 and target.dtype is dtypes.B8:
         raise errors.runtime_error(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
+            "to invert a mask, use the `~` or `logical_not()` operator instead.",
+            code="RG304",
         )
     if input.dtype.kind in "biu":
         target_kind = dtypes.from_numpy_dtype(input.dtype)

@@ -28,7 +28,9 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
     """Dtypes and the shape of the weights, in PyTorch's words."""
     if target.dtype is not dtypes.I64 and target.dtype is not dtypes.U8:
         found = dtypes.from_numpy_dtype(target.dtype).type_name
-        raise errors.runtime_error(f"expected target dtype to be Long or Byte, but got {found}")
+        raise errors.runtime_error(
+            f"expected target dtype to be Long or Byte, but got {found}", code="RG305"
+        )
     if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
         raise errors.not_implemented_for("nll_loss_out_frame", input.dtype)
     classes = input.shape[0 if input.ndim == 1 else 1]
@@ -40,7 +42,9 @@ def _check_types(input: Array, target: Array, weight: Array | None) -> None:
             )
         if weight.dtype is not input.dtype:
             wanted, found = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, weight))
-            raise errors.runtime_error(f"expected scalar type {wanted} but found {found}")
+            raise errors.runtime_error(
+                f"expected scalar type {wanted} but found {found}", code="RG301"
+            )
 
 
 def _chosen(
@@ -55,7 +59,8 @@ def _chosen(
     outside = (safe < 0) | (safe >= classes)
     if outside.any():
         raise errors.explained(
-            IndexError(f"Target {int(safe[outside].reshape(-1)[0])} is out of bounds.")
+            IndexError(f"Target {int(safe[outside].reshape(-1)[0])} is out of bounds."),
+            code="RG204",
         )
     return safe, None if counts.all() else counts
 
@@ -213,12 +218,13 @@ def _check_shapes(input: Array, target: Array) -> None:
         raise errors.explained(
             ValueError(
                 f"Expected input batch_size ({shape[0]}) to match target batch_size ({samples})."
-            )
+            ),
+            code="RG209",
         )
     if input.ndim <= 2:
         if target.ndim > 1:
             raise errors.runtime_error(
-                "0D or 1D target tensor expected, multi-target not supported"
+                "0D or 1D target tensor expected, multi-target not supported", code="RG209"
             )
         if input.ndim == 1 and target.size != 1:
             raise ValueError(
@@ -235,7 +241,9 @@ def _check_shapes(input: Array, target: Array) -> None:
         if other != wanted:
             raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(other)}")
     elif other != wanted:
-        raise errors.runtime_error(f"Expected target size {list(wanted)}, got {list(other)}")
+        raise errors.runtime_error(
+            f"Expected target size {list(wanted)}, got {list(other)}", code="RG209"
+        )
 
 
 def _nll(

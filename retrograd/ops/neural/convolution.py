@@ -212,7 +212,8 @@ def _batched(function: str, input: Tensor, dimensions: int) -> tuple[Tensor, boo
         return RECORDED.unsqueeze(input, 0), False
     raise errors.runtime_error(
         f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to "
-        f"{function}, but got input of size: {list(input.shape)}"
+        f"{function}, but got input of size: {list(input.shape)}",
+        code="RG210",
     )
 
 

@@ -31,7 +31,8 @@ def check_types(
         bias_kind = dtypes.from_numpy_dtype(bias.dtype)
         raise errors.runtime_error(
             f"Input type ({_C_NAMES[kind.name]}) and bias type "
-            f"({_C_NAMES.get(bias_kind.name, bias_kind.name)}) should be the same"
+            f"({_C_NAMES.get(bias_kind.name, bias_kind.name)}) should be the same",
+            code="RG301",
         )
     if weight_kind is not kind:
         raise errors.runtime_error(_unlike_weight(kind, weight_kind))
@@ -124,7 +125,8 @@ def check_shapes(
     if shape[1] != channels:
         raise errors.runtime_error(
             f"{given}, expected input{list(shape)} to have {channels} channels, but got "
-            f"{shape[1]} channels instead"
+            f"{shape[1]} channels instead",
+            code="RG210",
         )
     if bias is not None and bias != (results,):
         given = given if transposed else f"Given weight of size {list(weight)}"
@@ -142,7 +144,8 @@ def check_windows(shape: Shape, weight: Shape, padding: Sizes, dilation: Sizes) 
         raise errors.runtime_error(
             f"Calculated padded input size per channel: ({sizes_text(room, ' x ')}). Kernel "
             f"size: ({sizes_text(reach, ' x ')}). Kernel size can't be greater than actual "
-            "input size"
+            "input size",
+            code="RG210",
         )
     _check_not_empty(shape, weight)
 

@@ -68,7 +68,8 @@ def _check_indices(name: str, indices: Array) -> None:
         kind = dtypes.from_numpy_dtype(indices.dtype).tensor_name
         raise errors.runtime_error(
             "Expected tensor for argument #1 'indices' to have one of the following scalar "
-            f"types: Long, Int; but got {kind} instead (while checking arguments for {name})"
+            f"types: Long, Int; but got {kind} instead (while checking arguments for {name})",
+            code="RG305",
         )
 
 
@@ -138,7 +139,7 @@ def embedding(
 ) -> Array:
     """The rows of `weight` that `indices` names."""
     if first_outside(indices, weight.shape[0]) is not None:
-        raise errors.explained(IndexError("index out of range in self"))
+        raise errors.explained(IndexError("index out of range in self"), code="RG204")
     return xp.take_rows(weight, indices)
 
 
@@ -174,7 +175,7 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
     xp = xp_of(array)
     rows = xp.unique(indices._array)
     if first_outside(rows, array.shape[0]) is not None:
-        raise errors.explained(IndexError("index out of range in self"))
+        raise errors.explained(IndexError("index out of range in self"), code="RG204")
     values = array[rows]
     wide = values.astype(dtypes.F32) if array.dtype in dtypes.HALF_TYPES else values
     with quiet():

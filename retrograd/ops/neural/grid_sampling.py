@@ -180,7 +180,9 @@ def _declare(dimensions: int) -> None:
         refuse_types(f"{name}_cpu_kernel_impl", input, lambda kind: kind.is_floating_point)
         if input.dtype != grid.dtype:
             names = [dtypes.from_numpy_dtype(array.dtype).type_name for array in (input, grid)]
-            raise errors.runtime_error(f"expected scalar type {names[0]} but found {names[1]}")
+            raise errors.runtime_error(
+                f"expected scalar type {names[0]} but found {names[1]}", code="RG301"
+            )
 
     forward.__name__, adjoint.__name__, slope.__name__ = name, adjoint_name, slope_name
     op(
@@ -356,7 +358,8 @@ def affine_grid_generator(xp: Namespace, theta: Array, size: Sizes, align_corner
     if theta.shape[0] != size[0]:
         raise errors.runtime_error(
             "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}]."
+            f"[{size[0]}, {theta.shape[2]}] but got: [{theta.shape[0]}, {theta.shape[2]}].",
+            code="RG202",
         )
     base = kernels.affine_base_grid(xp, size[2:], align_corners, theta.dtype)
     points = base.reshape(-1, base.shape[-1]) @ theta.swapaxes(1, 2)

@@ -154,7 +154,9 @@ def _cosine(
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     rank = target.ndim
     if rank > 1:
-        raise errors.runtime_error("0D or 1D target tensor expected, multi-target not supported")
+        raise errors.runtime_error(
+            "0D or 1D target tensor expected, multi-target not supported", code="RG209"
+        )
     if not input1.ndim == input2.ndim == rank + 1:
         sizes = f"{list(input1._array.shape)} and {list(input2._array.shape)}"
         raise RuntimeError(
@@ -382,7 +384,9 @@ def _check_scores(name: str, kernel: str, input: Tensor, target: Tensor) -> None
     if array.dtype not in (dtypes.F32, dtypes.F64):
         raise errors.not_implemented_for(kernel, array.dtype)
     if target._array.dtype is not dtypes.I64:
-        raise errors.runtime_error(f"expected scalar type Long but found {target.dtype.type_name}")
+        raise errors.runtime_error(
+            f"expected scalar type Long but found {target.dtype.type_name}", code="RG301"
+        )
     if not array.size:
         raise errors.unsupported(f"{name} of an empty batch")
 

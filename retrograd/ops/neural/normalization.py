@@ -419,7 +419,8 @@ def check_normalized_shape(
     if input[-len(wanted) :] != wanted:
         raise errors.runtime_error(
             f"Given normalized_shape={list(wanted)}, expected input with shape [{star}"
-            f"{', '.join(map(str, wanted))}], but got input of size{list(input)}"
+            f"{', '.join(map(str, wanted))}], but got input of size{list(input)}",
+            code="RG210",
         )
 
 
@@ -533,7 +534,8 @@ def check_batch(size: Sequence[int]) -> None:
         raise errors.explained(
             ValueError(
                 f"Expected more than 1 value per channel when training, got input size {size}"
-            )
+            ),
+            code="RG210",
         )
 
 

@@ -95,7 +95,8 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     if dim in (0, last):
         if g.dtype is not v.dtype:
             raise runtime_error(
-                f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}"
+                f"expected scalar type {v.dtype.type_name} but found {g.dtype.type_name}",
+                code="RG301",
             )
         # any shape of that many lengths will do
         sizes = [v.shape[dim] if axis == dim else 1 for axis in range(last + 1)]

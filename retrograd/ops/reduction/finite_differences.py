@@ -102,7 +102,7 @@ def gradient(
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d in dims:
         if dims.count(d) > 1:
-            raise runtime_error(f"dim {d} appears multiple times in the list of dims")
+            raise runtime_error(f"dim {d} appears multiple times in the list of dims", code="RG205")
         if input.shape[d] < edge_order + 1:
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1"

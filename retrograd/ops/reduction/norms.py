@@ -392,7 +392,8 @@ def cdist(
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype is not x2.dtype:
         raise runtime_error(
-            f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}"
+            f"expected scalar type {x1.dtype.type_name} but found {x2.dtype.type_name}",
+            code="RG301",
         )
     if compute_mode not in _EUCLIDEAN:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

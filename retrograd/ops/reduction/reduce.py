@@ -333,7 +333,8 @@ def _check_mean(input: Array, dtype: dtypes.dtype | None) -> None:
         kind = "Input" if dtype is None else "Optional"
         raise errors.runtime_error(
             f"mean(): could not infer output dtype. {kind} dtype must be either a floating "
-            f"point or complex dtype. Got: {found.type_name}"
+            f"point or complex dtype. Got: {found.type_name}",
+            code="RG304",
         )
 
 

@@ -181,7 +181,7 @@ def topk(
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if not 0 <= k <= size:
-        raise runtime_error("selected index k out of range")
+        raise runtime_error("selected index k out of range", code="RG204")
     if input.dtype.kind == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
     if not input.ndim:

@@ -52,7 +52,8 @@ def expanded_size(tensor: Tensor, size: Shape) -> Shape:
         raise errors.runtime_error(
             f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
+            f"({len(shape)})",
+            code="RG201",
         )
     found = list(size)
     for place in range(len(size) - 1, -1, -1):
@@ -77,7 +78,8 @@ def _unexpandable(size: Shape, shape: Shape, place: int) -> Exception:
     return errors.runtime_error(
         f"The expanded size of the tensor ({size[place]}) must match the existing size "
         f"({own}) at non-singleton dimension {place}.  Target sizes: {list(size)}.  "
-        f"Tensor sizes: {list(shape)}"
+        f"Tensor sizes: {list(shape)}",
+        code="RG201",
     )
 
 

@@ -64,7 +64,7 @@ def t(xp: Namespace, input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and scalars stay as they are."""
     if input.ndim > 2:
         raise errors.runtime_error(
-            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D"
+            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D", code="RG205"
         )
     return input.T
 
@@ -88,7 +88,8 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
         raise errors.runtime_error(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
             f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not "
-            f"equal to len(dims) = {len(dims)}"
+            f"equal to len(dims) = {len(dims)}",
+            code="RG205",
         )
     found = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(set(found)) != ndim:

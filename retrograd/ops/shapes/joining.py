@@ -87,12 +87,15 @@ def _cat_parts(m: Table, g: Tensor, dim: int, shapes: tuple[Shape, ...]) -> list
 def cat(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors one after the other along a dimension."""
     if not tensors:
-        raise errors.explained(ValueError("torch.cat(): expected a non-empty list of Tensors"))
+        raise errors.explained(
+            ValueError("torch.cat(): expected a non-empty list of Tensors"), code="RG206"
+        )
     kept: list[Array] = []
     for number, array in enumerate(tensors):
         if array.ndim == 0:
             raise errors.runtime_error(
-                f"zero-dimensional tensor (at position {number}) cannot be concatenated"
+                f"zero-dimensional tensor (at position {number}) cannot be concatenated",
+                code="RG206",
             )
         if not _is_skipped(array.shape):
             kept.append(array)
@@ -114,13 +117,15 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
             continue
         if array.ndim != first.ndim:
             return errors.runtime_error(
-                f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}"
+                f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}",
+                code="RG206",
             )
         for dim, (wanted, size) in enumerate(zip(first.shape, array.shape, strict=True)):
             if dim != place and wanted != size:
                 return errors.runtime_error(
                     f"Sizes of tensors must match except in dimension {place}. Expected size "
-                    f"{wanted} but got size {size} for tensor number {number} in the list."
+                    f"{wanted} but got size {size} for tensor number {number} in the list.",
+                    code="RG206",
                 )
     raise AssertionError("cat failed on tensors that fit")
 
@@ -149,14 +154,15 @@ def _cat_error(tensors: Arrays, first: Array, place: int) -> Exception:
 def stack(xp: Namespace, tensors: Arrays, dim: int = 0) -> Array:
     """The tensors, all of one shape, side by side along a new dimension."""
     if not tensors:
-        raise errors.runtime_error("stack expects a non-empty TensorList")
+        raise errors.runtime_error("stack expects a non-empty TensorList", code="RG206")
     shape = tensors[0].shape
     place = wrap_dim(dim, len(shape) + 1)
     for number, array in enumerate(tensors):
         if array.shape != shape:
             raise errors.runtime_error(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
-                f"and {list(array.shape)} at entry {number}"
+                f"and {list(array.shape)} at entry {number}",
+                code="RG206",
             )
     result: Array = xp.empty((*shape[:place], len(tensors), *shape[place:]), tensors[0].dtype)
     around: Index = (slice(None),) * place
@@ -525,7 +531,8 @@ def _repeated_positions(repeats: Tensor, output_size: int | None) -> Tensor:
         raise errors.explained(
             NotImplementedError(
                 f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.type_name}'"
-            )
+            ),
+            code="RG304",
         )
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")

@@ -224,7 +224,8 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
         kind = dtypes.int64 if dtype is None else dtype
         if kind.category != dtypes.INTEGER:
             raise explained(
-                NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'")
+                NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'"),
+                code="RG304",
             )
         if keep_lower:
             kept = xp.tri(row, col, offset, dtype=bool)
@@ -347,6 +348,6 @@ def trace(xp: Namespace, input: Array) -> Array:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype.kind == "b":
-        raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"))
+        raise explained(NotImplementedError("\"trace\" not implemented for 'Bool'"), code="RG304")
     kind = dtypes.I64 if input.dtype.kind in "iu" else input.dtype
     return xp.sum(input.diagonal(), dtype=kind)

@@ -51,7 +51,8 @@ def select(xp: Namespace, input: Array, dim: int, index: int) -> Array:
             IndexError(
                 f"select(): index {index} out of range for tensor of size {list(shape)} at "
                 f"dimension {place}"
-            )
+            ),
+            code="RG204",
         )
     return input[(*_ALL * place, index, ...)]
 
@@ -168,7 +169,9 @@ def narrow(input: Tensor, dim: int, start: Tensor | float, length: int) -> Tenso
     if first < 0:
         first += size
     if first + count > size:
-        raise runtime_error(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
+        raise runtime_error(
+            f"start ({first}) + length ({count}) exceeds dimension size ({size}).", code="RG204"
+        )
     return RECORDED.slice(input, place, first, first + count, 1)
 
 

@@ -56,7 +56,8 @@ def _viewed(xp: Namespace, input: Array, size: Shape) -> Array:
     if strides is None:
         raise errors.runtime_error(
             "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            code="RG208",
         )
     return xp.strided(input, size, strides)
 
@@ -297,7 +298,8 @@ def unflatten(input: Tensor, dim: int, sizes: object) -> Tensor:
             raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
         raise errors.runtime_error(
             f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
-            f"{place} ({shape[place]}) in the input tensor"
+            f"{place} ({shape[place]}) in the input tensor",
+            code="RG203",
         ) from None
     return RECORDED.view(input, (*shape[:place], *complete, *shape[place + 1 :]))
 
@@ -371,7 +373,9 @@ def _squeezed_dims(dims: Sequence[int], ndim: int) -> Shape:
     found = tuple(wrap_dim(dim, ndim) for dim in dims)
     for dim in found:
         if found.count(dim) > 1:
-            raise errors.runtime_error(f"dim {dim} appears multiple times in the list of dims")
+            raise errors.runtime_error(
+                f"dim {dim} appears multiple times in the list of dims", code="RG205"
+            )
     return found if ndim else ()
 
 

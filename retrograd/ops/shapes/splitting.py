@@ -181,7 +181,8 @@ def _sizes_and_place(name: str, input: Tensor, split_sizes: Ints, dim: int) -> t
     if sum(sizes) != shape[place]:
         raise errors.runtime_error(
             f"split_with_sizes expects split_sizes to sum exactly to {shape[place]} (input "
-            f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
+            f"tensor's size at dimension {dim}), but got split_sizes={list(sizes)}",
+            code="RG203",
         )
     return sizes, place
 

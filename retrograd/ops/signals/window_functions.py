@@ -61,7 +61,8 @@ def _window(
         )
     if kind.is_complex:
         raise explained(
-            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
+            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'"),
+            code="RG304",
         )
     if length < 2:
         array = xp.ones(length, kind.numpy)

@@ -96,7 +96,7 @@ def _embedding(call: BatchedCall) -> list[Tensor]:
     weight = call.front("weight")
     size, rows, columns = weight._array.shape
     if first_outside(call["indices"]._elements(), rows) is not None:
-        raise explained(IndexError("index out of range in self"))
+        raise explained(IndexError("index out of range in self"), code="RG204")
     table = RECORDED.reshape(weight, (size * rows, columns))
     return call.run(weight=table, indices=_own_tables(call, rows))
 
@@ -141,7 +141,7 @@ class _Indices:
         if self.is_batched:
             for mask, name in zip(masks, self.names, strict=True):
                 if mask and call.is_batched(name):
-                    raise runtime_error(_MASK)
+                    raise runtime_error(_MASK, code="RG601")
         self.has_masks = any(masks)
         # more than four are stacked into one; what a mask covers is no single dimension
         self.is_plain = len(self.dims) == len(self.names)
@@ -280,6 +280,7 @@ def _masked_select(call: BatchedCall) -> list[Tensor]:
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
             "support this because for each batch this would return a differently shaped "
             "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
-            "need this feature."
+            "need this feature.",
+            code="RG601",
         )
     return loop(call)

@@ -190,7 +190,8 @@ def stack_examples(parts: list[Tensor]) -> Tensor:
     if len(shapes) > 1:
         raise runtime_error(
             "vmap: the examples of a batch gave results of different shapes: "
-            + ", ".join(sorted(str(list(shape)) for shape in shapes))
+            + ", ".join(sorted(str(list(shape)) for shape in shapes)),
+            code="RG601",
         )
     return RECORDED.stack(parts, 0)
 

@@ -56,7 +56,9 @@ def _transpose(call: BatchedCall) -> list[Tensor]:
 def _t(call: BatchedCall) -> list[Tensor]:
     x, rank = call.front("input"), call.rank("input")
     if rank > 2:
-        raise runtime_error(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+        raise runtime_error(
+            f"t() expects a tensor with <= 2 dimensions, but self is {rank}D", code="RG205"
+        )
     return [RECORDED.transpose(x, 1, 2) if rank == 2 else RECORDED.alias(x)]
 
 
