@@ -18,6 +18,9 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # where this file is started by its path
+from tests import forked
+
 DOCS = ROOT / "docs"
 CAUSES = ROOT / "retrograd" / "diagnostics" / "explain"
 PAGES = [
@@ -42,13 +45,10 @@ REPORT = re.compile(r"^(?:error|warning)\[[a-z-]+\]: .*", re.MULTILINE | re.DOTA
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run Python with the arguments given."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RETROGRAD_")}
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-    )
+    environment = {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    doctor = command[:3] == ["-m", "retrograd", "doctor"]
+    imported = (*forked.WITH_RETROGRAD, *forked.WITH_DOCTOR) if doctor else forked.WITH_RETROGRAD
+    return forked.python(command, folder, environment, imported=imported)
 
 
 def printed_by_command(program: str, command: str, folder: Path) -> str:

@@ -19,12 +19,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.doctor.forked import Machine
 from tests.doctor.mutation.originals import Original
 from tests.doctor.mutation.reality import Reality, same_training
 from tests.doctor.mutation.working import Notes, together
 from tests.doctor.patches import DoesNotApply, apply, repaired
 from tests.doctor.scoring import Score, score_table, totals
+from tests.forked import Machine
 
 TITLES = ("programs", "found", "cause right", "lines right", "first fix right", "tried diff")
 NEAR = 1  # lines between what was written and where it may stand as well

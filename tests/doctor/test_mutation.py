@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.doctor.forked import Machine
 from tests.doctor.mutation import gradients, graphs
 from tests.doctor.mutation.__main__ import Mutant, candidates, examine
 from tests.doctor.mutation.editing import Fault, Text
 from tests.doctor.mutation.originals import Original, originals
 from tests.doctor.mutation.reality import Reality
+from tests.forked import Machine
 
 PROGRAM = """\
 import torch

@@ -4,8 +4,6 @@ import base64
 import gzip
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 
 from retrograd.cli import main
 from retrograd.graph.page import MARKER
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,22 +37,8 @@ class Run:
     def __init__(self, folder: Path, text: str, *options: str, given: tuple[str, ...] = ()) -> None:
         (folder / "train.py").write_text(text)
         start = f"import sys; sys.path[0] = {str(ROOT)!r}; from retrograd.cli import main; "
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                start + "sys.exit(main())",
-                "view",
-                *options,
-                "train.py",
-                *given,
-            ],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            env={**os.environ, "COLUMNS": "70"},
-        )
+        command = ["-c", start + "sys.exit(main())", "view", *options, "train.py", *given]
+        done = forked.python(command, folder, {**os.environ, "COLUMNS": "70"})
         self.status, self.out, self.errors = done.returncode, done.stdout, done.stderr
         self.page = folder / "graph.html"
 
@@ -67,12 +52,8 @@ class Run:
 
 @pytest.mark.parametrize("on", ["retrograd", pytest.param("torch", marks=pytest.mark.torch)])
 def test_a_program_and_its_page(tmp_path: Path, on: str) -> None:
-    plain = subprocess.run(
-        [sys.executable, "-c", TRAIN.replace("import torch", f"import {on} as torch"), "4"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    text = TRAIN.replace("import torch", f"import {on} as torch")
+    plain = forked.python(["-c", text, "4"], tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
     asked = ("--on", on, "--json", "life.json", "--compare", "0", "3")
     run = Run(tmp_path, TRAIN, *asked, given=("4",))
     assert run.status == 0 and run.out == plain.stdout and plain.stdout.count("\n") == 4

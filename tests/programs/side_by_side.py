@@ -1,15 +1,16 @@
 """Run a program on retrograd or on PyTorch, and compare what the two printed.
 
 A program is started as its user would start it, in a process of its own: `retrograd run PROGRAM`
-or `python PROGRAM`. Nothing is patched and nothing in it is changed.
+(a fork of a Python that has imported retrograd) or `python PROGRAM`. Nothing in it is changed.
 """
 
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,21 +22,16 @@ NUMBER = re.compile(
 
 def on_retrograd(folder: Path, *program: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     """`retrograd run PROGRAM ARGUMENTS` in a folder, with this text as its standard input."""
-    return _run(folder, [sys.executable, "-m", "retrograd", "run", *program], str(ROOT), text)
+    command = ["-m", "retrograd", "run", *program]
+    return forked.python(command, folder, {**os.environ, "PYTHONPATH": str(ROOT)}, text)
 
 
 def on_pytorch(folder: Path, *program: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     """`python PROGRAM ARGUMENTS` in a folder."""
-    return _run(folder, [sys.executable, *program], "", text)
-
-
-def _run(
-    folder: Path, command: Sequence[str], path: str, text: str
-) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        command,
+        [sys.executable, *program],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": ""},
         input=text,
         capture_output=True,
         text=True,

@@ -1,14 +1,13 @@
 """Names that ordinary programs write: they are there, and those that cannot work say so."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import retrograd as torch
 from retrograd.notices import _notices, notice
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,13 +36,8 @@ def test_all_can_be_imported_and_reached(tmp_path: Path) -> None:
     lines = [f"import {name}\n{name}" for name in IMPORTS]
     program = tmp_path / "program.py"
     program.write_text("\n".join([*lines, "print('done')"]))
-    done = subprocess.run(
-        [sys.executable, "-m", "retrograd", "run", str(program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["-m", "retrograd", "run", str(program)]
+    done = forked.python(command, environment={**os.environ, "PYTHONPATH": str(ROOT)})
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 

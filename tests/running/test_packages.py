@@ -2,12 +2,12 @@
 
 import importlib.util
 import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,12 +86,6 @@ def test_program_prints_what_it_prints_with_pytorch(package: str, tmp_path: Path
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAMS[package]))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "retrograd", "run", "program.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["-W", "ignore", "-m", "retrograd", "run", "program.py"]
+    done = forked.python(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.stdout == textwrap.dedent(PRINTED[package]).lstrip("\n"), done.stderr

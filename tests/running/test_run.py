@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -19,10 +21,19 @@ def run(
     if text is not None:
         (folder / "program.py").write_text(textwrap.dedent(text))
     program = ["-m", module] if module else ["program.py"]
+    command = ["-m", "retrograd", "run", *program, *arguments]
+    return forked.python(command, folder, {**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def started(
+    folder: Path, *arguments: str, path: str = str(ROOT), given: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """`retrograd run ARGUMENTS` in an interpreter of its own, where the start is what is tested."""
     return subprocess.run(
-        [sys.executable, "-m", "retrograd", "run", *program, *arguments],
+        [sys.executable, "-m", "retrograd", "run", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": path},
+        input=given,
         capture_output=True,
         text=True,
         timeout=900,  # for what hangs
@@ -31,9 +42,8 @@ def run(
 
 
 def test_torch_is_retrograd_under_all_its_names(tmp_path: Path) -> None:
-    done = run(
-        tmp_path,
-        text="""
+    program = textwrap.dedent(
+        """
         import importlib.metadata, importlib.util, sys
         import torch.nn.functional as F
         import torch
@@ -50,8 +60,10 @@ def test_torch_is_retrograd_under_all_its_names(tmp_path: Path) -> None:
         assert importlib.util.find_spec("torch") is not None
         assert torch.__version__ >= "2.13" and torch.__version__ >= (2, 0)
         print(torch.__version__, importlib.metadata.version("torch"))
-        """,
+        """
     )
+    (tmp_path / "program.py").write_text(program)
+    done = started(tmp_path, "program.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "2.13.0+retrograd 2.13.0+retrograd\n"
 
@@ -169,15 +181,9 @@ def test_started_processes_see_retrograd_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_standard_input_as_the_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "retrograd", "run", "-", "a"],
-        input="import sys, torch; print(sys.argv, torch.ones(1))",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_standard_input_as_the_program(tmp_path: Path) -> None:
+    text = "import sys, torch; print(sys.argv, torch.ones(1))"
+    done = started(tmp_path, "-", "a", given=text)
     assert done.stdout == "['-', 'a'] tensor([1.])\n", done.stderr
 
 
@@ -201,9 +207,13 @@ def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFix
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 def test_an_interrupt_ends_it_as_it_ends_python(tmp_path: Path) -> None:
     text = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGINT)\nprint('not reached')\n"
-    done = run(tmp_path, text=text)
+    (tmp_path / "program.py").write_text(text)
+    done = started(tmp_path, "program.py")
     plain = subprocess.run(
-        [sys.executable, "-c", text.replace(", torch", "")], capture_output=True, check=False
+        [sys.executable, "-c", text.replace(", torch", "")],
+        capture_output=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == plain.returncode == -signal.SIGINT
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt" and done.stdout == ""
@@ -281,13 +291,7 @@ def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
             """
         )
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "retrograd", "run", str(program)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(fake)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = started(tmp_path, str(program), path=os.pathsep.join([str(ROOT), str(fake)]))
     reason = "(torchvision is compiled for PyTorch, and torch is retrograd here)"
     assert done.stdout.splitlines() == [
         "2.13.0+retrograd retrograd",
@@ -318,15 +322,7 @@ def test_a_folder_of_the_program_may_have_the_name_of_a_compiled_package(tmp_pat
 
 def test_program_reads_standard_input(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import sys, torch\nprint(sys.stdin.read().upper())")
-    done = subprocess.run(
-        [sys.executable, "-m", "retrograd", "run", "program.py"],
-        cwd=tmp_path,
-        input="given",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = started(tmp_path, "program.py", given="given")
     assert done.stdout == "GIVEN\n", done.stderr
 
 

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.doctor.forked import Machine
 from tests.doctor.mutation import gradients, graphs
 from tests.doctor.mutation.editing import Fault, Text
 from tests.doctor.mutation.originals import Original, originals
@@ -33,6 +32,7 @@ from tests.doctor.mutation.reality import Reality
 from tests.doctor.mutation.working import Notes, together
 from tests.doctor.patches import DoesNotApply, apply
 from tests.doctor.scoring import Score, score_table, totals
+from tests.forked import Machine
 
 
 @dataclass(frozen=True)

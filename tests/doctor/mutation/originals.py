@@ -8,8 +8,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.doctor.forked import ROOT
 from tests.doctor.patches import healthy_script
+from tests.forked import ROOT
 
 DOCTOR = ROOT / "tests" / "doctor"
 MARKER = re.compile(r"# ([a-z-]+): ([a-z-]+)$", re.MULTILINE)

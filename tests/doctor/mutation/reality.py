@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.doctor.forked import Machine
 from tests.doctor.mutation.editing import Fault
 from tests.doctor.mutation.originals import Original
+from tests.forked import Machine
 
 SECONDS = 600.0  # for what hangs without working
 MOST_STEPS = 120  # of a program that is broken: longer ones show nothing else
