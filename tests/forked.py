@@ -112,6 +112,10 @@ class Forked:
         if self.returncode is None:
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         """End it."""
         self.send_signal(signal.SIGKILL)
@@ -233,14 +237,14 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str]) -> None
         error.__traceback__ = _of_the_program(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         status, interrupted = 1, isinstance(error, KeyboardInterrupt)
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
     if interrupted:  # Python ends by the signal that it got
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    leave(status)
+    sys.exit(status)  # out of the forked process: its end is Python's
 
 
 def _of_the_program(places: TracebackType | None) -> TracebackType | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import subprocess
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from retrograd.doctor.report import html
 from retrograd.doctor.result import Result
 from retrograd.graph.page import MARKER
+from tests import forked
 from tests.doctor.running import command
 
 CARRIED = """\
@@ -133,7 +133,8 @@ def report_page(folder: Path, text: str, *options: str, engine: str = "retrograd
     (folder / "train.py").write_text(text)
     out = folder / "report.html"
     asked = [*command("--engine", engine, *options), "--html", str(out), "train.py"]
-    subprocess.run(asked, cwd=folder, capture_output=True, timeout=900)
+    imported = forked.WITH_TORCH if engine == "torch" else forked.WITH_DOCTOR
+    forked.python(asked[1:], folder, imported=imported)
     return out.read_text("utf-8")
 
 

@@ -1,11 +1,12 @@
 """Runs `retrograd doctor` on a text, as a user would, and gives what came out."""
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,14 +47,9 @@ def doctor(
     script.write_bytes(text if isinstance(text, bytes) else text.encode())
     tried = () if verify else ("--no-verify",)
     asked = [*command(*tried, "--engine", engine, *options), "--json", str(out)]
-    done = subprocess.run(
-        [*asked, str(script), *arguments],
-        cwd=folder,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=900,  # for what hangs
-    )
+    imported = forked.WITH_TORCH if engine == "torch" else forked.WITH_DOCTOR
+    command_line = [*asked[1:], str(script), *arguments]
+    done = forked.python(command_line, folder, given=given, imported=imported)
     report = json.loads(out.read_text()) if out.exists() else {}
     return Run(done.returncode, done.stdout, done.stderr, report)
 

@@ -8,18 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.doctor.running import HEALTHY, ROOT, TWICE, command, doctor
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*command(), *arguments],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    asked = [*command()[1:], *arguments]
+    environment = {**os.environ, **environment}
+    return forked.python(asked, cwd, environment, imported=forked.WITH_DOCTOR)
 
 
 def test_exit_statuses(tmp_path: Path) -> None:
