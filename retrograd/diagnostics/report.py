@@ -23,7 +23,7 @@ FIX_KINDS = frozenset(
     recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
     reorder-step create-graph item-for-logging drop-retain zero-grad clone-before-inplace clone
     keep-graph enable-grad reduce-loss make-leaf retain-grad rebuild-optimizer register-modules
-    drop-requires-grad fix-checkpoint-call
+    drop-requires-grad fix-checkpoint-call register-once unscale-first
     """.split()
 )
 """What a fix does, in a word for programs."""

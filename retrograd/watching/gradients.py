@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,8 +11,8 @@ from retrograd.watching.records import (
     Call,
     DirtyStep,
     EmptyStep,
-    MixedStep,
     OptimizerStep,
+    UsedGradients,
     WastedBackward,
     ZeroGrad,
 )
@@ -27,7 +28,7 @@ def parameters_of(owner: Any) -> list[TensorLike]:
     return list(owner.parameters())
 
 
-MIXED_STEPS = 12  # that are kept
+USES = 12  # that are kept of each optimizer, and as many of several lines
 MANUAL_CALLS = 40
 MANUAL_ELEMENTS = 100_000
 
@@ -43,7 +44,8 @@ class Gradients:
         self.dirty: list[DirtyStep] = []
         self.empty: list[EmptyStep] = []
         self.wasted: list[WastedBackward] = []
-        self.mixed: list[MixedStep] = []
+        self.uses: list[UsedGradients] = []
+        self._kept: Counter[tuple[int, bool]] = Counter()  # of them: optimizer id, several lines
         self.received: set[int] = set()  # ids of parameters that ever had a gradient
         self.evaluated: set[int] = set()  # of modules in evaluation mode, at the last look
         self._used: dict[int, tuple[int, int]] = {}  # id -> (id, version) of the gradient at a step
@@ -161,13 +163,14 @@ class Gradients:
         self._stepping.append((self._backwards, cleared))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
-        self._note_mixed(held, stack, optimizer)
+        self._note_uses(held, stack, optimizer)
 
-    def _note_mixed(
+    def _note_uses(
         self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
     ) -> None:
-        """Gradients of several lines are added, which `zero_grad` had cleared before the first."""
-        if len(self.mixed) >= MIXED_STEPS or not self.zeros:
+        """Which backward calls have given what this step uses."""
+        kind = id(optimizer)
+        if min(self._kept[kind, False], self._kept[kind, True]) >= USES:
             return
         calls: dict[int, Call] = {}
         given: dict[int, set[int]] = {}
@@ -178,12 +181,15 @@ class Gradients:
                 for call in self._givers.get(key, []):
                     calls[call.index] = call
                     given.setdefault(call.index, set()).add(key)
-        if len({call.site for call in calls.values()}) < 2:
-            return
         ordered = [calls[index] for index in sorted(calls)]
+        several = len({call.site for call in ordered}) > 1
+        if not ordered or self._kept[kind, several] >= USES:
+            return
+        self._kept[kind, several] += 1
         before = [zero for zero in self.zeros[-6:] if zero.calls <= ordered[0].index]
-        if before:
-            self.mixed.append(MixedStep(stack, ordered, given, before[-1], optimizer))
+        cleared = before[-1] if before else None
+        used = UsedGradients(stack, len(self.steps), ordered, given, cleared, optimizer)
+        self.uses.append(used)
 
     def _note_dirty(
         self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
@@ -210,6 +216,24 @@ class Gradients:
     def is_waiting(self, parameter: TensorLike) -> bool:
         """Whether a backward has given it a gradient that no step has used yet."""
         return parameter.grad is not None and id(parameter) in self._fresh
+
+    def untouched(self) -> dict[int, int]:
+        """The versions of gradients that are as backward has left them, by parameter."""
+        return {
+            id(p): p.grad._version
+            for p in self._held()
+            if p.grad is not None
+            and self._given.get(id(p), (0, 0)) == (id(p.grad), p.grad._version)
+        }
+
+    def scaled(self, before: dict[int, int]) -> dict[int, tuple[int, int]]:
+        """Those that were scaled since then: still the gradients of their backward, as they are."""
+        found = {}
+        for p in self._held():
+            if p.grad is not None and before.get(id(p), p.grad._version) != p.grad._version:
+                found[id(p)] = id(p.grad), p.grad._version
+        self._given.update(found)
+        return found
 
     def _note_wasted(
         self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike

@@ -63,25 +63,6 @@ def leaves_above(nodes: Iterable[Node]) -> dict[int, TensorLike]:
     return found
 
 
-def added_terms(roots: Iterable[Node | None]) -> list[tuple[int, bool, bool]]:
-    """The nodes by which roots are sums, from the oldest to the youngest.
-
-    Each with its number and whether the left and the right term are without history.
-    """
-    found, seen = [], set()
-    waiting = [root for root in roots if root is not None]
-    while waiting:
-        node = waiting.pop()
-        if node in seen or not node.name().startswith(("Add", "Sub", "Rsub")):
-            continue
-        seen.add(node)
-        edges = [following for following, _ in node.next_functions]
-        left, right = (edges[0], edges[1]) if len(edges) == 2 else (node, node)
-        found.append((node._sequence_nr(), left is None, right is None))
-        waiting += [following for following in edges if following is not None]
-    return sorted(found)
-
-
 def ranges_of(numbers: Iterable[int]) -> Ranges:
     """Numbers as ranges: a few integers for a whole graph.
 

@@ -77,6 +77,10 @@ class Chains:
             self.known.append(Chain(parent, line, code))
         return found
 
+    def files(self) -> list[str]:
+        """The files whose lines have run, in that order."""
+        return list(dict.fromkeys(c.code.co_filename for c in self.known if c is not None))
+
     def of(self, chain: int) -> Chain:
         """What a chain stands for."""
         found = self.known[chain]

@@ -32,6 +32,15 @@ class Hidden:
     plain: tuple[tuple[int, float], ...] = ()  # of tensors that are no parameters: id, sum
 
 
+@dataclass(frozen=True)
+class Switched:
+    """A module on which `requires_grad = True` was set, and whose parameters are frozen still."""
+
+    kind: str  # the name of its class
+    names: set[str]  # what the modules around it call it
+    frozen: int  # parameters of an optimizer
+
+
 @dataclass
 class Look:
     """What one look at an optimizer has shown."""
@@ -41,6 +50,7 @@ class Look:
     held: int
     orphans: int  # held parameters that no module owns and that get no gradient now
     starved: int  # held parameters that never got a gradient
+    reached: int  # of these, such as a graph was made of nevertheless: `autograd.grad` went there
     others: int  # parameters of modules that get gradients, but are in no optimizer
     loose: int  # the same of tensors that no module owns
     same_shapes: bool  # such others have the shapes of the starved ones
@@ -57,6 +67,7 @@ class Ownership:
 
     def __init__(self, torch: Any, heap: Heap) -> None:
         self.looks: list[Look] = []
+        self.switched: dict[int, Switched] = {}  # by id of the module
         self.frozen: dict[int, frozenset[int]] = {}  # optimizer id -> frozen when it was built
         self.made_after: dict[int, int] = {}  # parameter id -> optimizers that were built by then
         self._torch = torch
@@ -78,17 +89,39 @@ class Ownership:
             if key not in held_anywhere and leaf.requires_grad and leaf.grad is not None
         ]
         if others:
-            self._look(optimizer, step, gradients, others)
+            self._look(optimizer, step, gradients, others, leaves)
         if any(id(p) not in gradients.received for p in parameters_of(optimizer)):
-            for module in self._modules():
+            modules = self._modules()
+            for module in modules:
                 keys = {id(p) for p in module.parameters(recurse=False)}
                 if module.training:
                     gradients.evaluated -= keys
                 else:
                     gradients.evaluated |= keys
+            self._note_switched(modules, {id(p) for p in parameters_of(optimizer)})
+
+    def _note_switched(self, modules: list[Any], held: set[int]) -> None:
+        """Modules with an attribute `requires_grad` that is True, and frozen parameters."""
+        for module in modules:
+            if vars(module).get("requires_grad") is True:
+                frozen = [p for p in module.parameters() if not p.requires_grad and id(p) in held]
+                if frozen:
+                    names = {
+                        name
+                        for parent in modules
+                        for name, child in parent.named_children()
+                        if child is module
+                    }
+                    switched = Switched(type(module).__name__, names, len(frozen))
+                    self.switched[id(module)] = switched
 
     def _look(
-        self, optimizer: OptimizerLike, step: int, gradients: Gradients, others: list[TensorLike]
+        self,
+        optimizer: OptimizerLike,
+        step: int,
+        gradients: Gradients,
+        others: list[TensorLike],
+        leaves: dict[int, TensorLike],
     ) -> None:
         modules = self._modules()
         names: dict[int, str] = {}
@@ -106,6 +139,7 @@ class Ownership:
             len(held),
             orphans=sum(1 for p in held if id(p) not in names and not gradients.is_waiting(p)),
             starved=len(starved),
+            reached=sum(1 for p in starved if leaves.get(id(p)) is p),
             others=len(owned),
             loose=len(loose),
             same_shapes=bool(missing) and not missing - Counter(tuple(p.shape) for p in others),

@@ -7,6 +7,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,6 @@ from retrograd.watching.engines import Engine, Original
 from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.graph import (
     Node,
-    added_terms,
     in_ranges,
     on_a_path_to,
     ranges_of,
@@ -22,12 +22,15 @@ from retrograd.watching.graph import (
 )
 from retrograd.watching.growth import Growth
 from retrograd.watching.heap import Heap
-from retrograd.watching.lines import LEAF, LineLog, Tracer
+from retrograd.watching.hooks import Hooks
+from retrograd.watching.lines import LEAF, LineLog, Step, Tracer
 from retrograd.watching.ownership import Ownership
 from retrograd.watching.places import OWN_FOLDERS
 from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
 from retrograd.watching.replacing import replaced
+from retrograd.watching.scaling import Scaling
+from retrograd.watching.sums import added_terms, cancelled, terms_of
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 from retrograd.watching.variables import named_tensors
 from retrograd.watching.windowed import Windowed
@@ -41,6 +44,7 @@ DIRECT = frozenset("backward grad handle_torch_function __torch_function__".spli
 
 THINNED_EVERY = 1_000  # calls
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
+CANCELLED_SOUGHT = 12  # in so many calls sums are looked at in which a value is taken away again
 
 
 class _Globals:
@@ -60,11 +64,16 @@ class Recorder:
         self.calls: Windowed[Call] = Windowed()
         self.failure: Failure | None = None
         self.gradients = Gradients(self.torch)
+        self.scaling = Scaling(self.gradients)
+        self.hooks = Hooks()
         self.received = Received(self.torch)
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.ownership = Ownership(self.torch, self.heap)
         self.sums: dict[int, list[tuple[int, bool, bool]]] = {}  # by call: see `added_terms`
+        self.cancelled: list[
+            tuple[Call, int]
+        ] = []  # see `cancelled`, with the call that went there
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
         self.leaves: dict[int, TensorLike] = {}  # seen at the end of a graph, by id
@@ -97,6 +106,8 @@ class Recorder:
         self._replace(torch.nn.Module, "register_parameter", self._registering(register))
         switch = torch.set_grad_enabled
         self._replace(switch, "__init__", self._switch(switch.__init__))
+        self._undo += self.scaling.install(torch, self._if_enabled, self._here)
+        self._undo += self.hooks.install(torch, self._if_enabled, self._here, self._calls_so_far)
 
     def remove(self) -> None:
         """Take the patches away again."""
@@ -312,6 +323,15 @@ class Recorder:
             self._safely(self.pulse)
         return results
 
+    def _here(self) -> list[Step]:
+        return self.log.here()
+
+    def _calls_so_far(self) -> int:
+        return len(self.calls)
+
+    def _if_enabled(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self._safely(function, *args) if self.enabled else None
+
     def _safely(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function of the doctor: untraced, and a mistake in it is not the program's."""
         trace = sys.gettrace()
@@ -401,6 +421,10 @@ class Recorder:
             self.gradients.forget_with(self.calls)
         if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
             self._note_leaves(call, nodes)
+        if accumulates and call.index < LEAVES_SOUGHT:
+            self._note_sum(call, tensors)
+        if accumulates and call.index < CANCELLED_SOUGHT:
+            self.cancelled += [(call, number) for number in cancelled(nodes)]
         return call
 
     def _is_called_directly(self) -> bool:
@@ -422,6 +446,30 @@ class Recorder:
                 leaf = node.variable
                 self.leaves.setdefault(id(leaf), leaf)
                 call.versions[id(leaf)] = leaf._version
+        if len(self.gradients.optimizers) > 1:
+            self._note_leaf_users(call, nodes)
+
+    def _note_leaf_users(self, call: Call, nodes: dict[Node, int]) -> None:
+        """Between which nodes each leaf is used."""
+        for node, number in nodes.items():
+            for following, _ in node.next_functions:
+                if following is not None and nodes.get(following, 0) >= LEAF:
+                    key = id(getattr(following, "variable", None))
+                    first, last = call.users.get(key, (number, number))
+                    call.users[key] = min(first, number), max(last, number)
+
+    def _note_sum(self, call: Call, tensors: list[TensorLike]) -> None:
+        """Of which values the losses are sums."""
+        for tensor in tensors:
+            if tensor.grad_fn is not None and tensor.numel() == 1:
+                for number, by in terms_of(tensor.grad_fn, self._number_of).items():
+                    call.terms[number] = call.terms.get(number, 0.0) + by
+
+    def _number_of(self, tensor: Any) -> float:
+        """The number in a tensor of one element; a second pass does not take this for a use."""
+        untold = getattr(getattr(self.torch, "_C", None), "DisableTorchFunction", nullcontext)
+        with untold():  # `sum()` is undefined for what PyTorch has made of a Python number
+            return float(tensor.detach())
 
     def _note_uses(self, numbers: list[int]) -> None:
         """Is a graph that an earlier call retained or created used now?"""

@@ -34,6 +34,9 @@ class Call:
     failed: bool = False
     used_again: bool = False  # a later call went through nodes it retained
     result_used: bool = False  # a later call went through nodes that it created
+    terms: dict[int, float] = field(default_factory=dict)  # see `terms_of`, in the first calls
+    # of the leaves, by id: the first and the last node that uses it; in calls that look at them
+    users: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def site(self) -> tuple[int, int]:
@@ -105,14 +108,40 @@ class WastedBackward:
 
 
 @dataclass(eq=False, slots=True)
-class MixedStep:
-    """A step whose gradients are the sum of backward calls of different lines."""
+class UsedGradients:
+    """A step, and the backward calls whose gradients it used, as far as they are still there."""
 
     stack: list[Step]  # of the step
+    number: int  # optimizer steps before
     calls: list[Call]  # in their order
     given: dict[int, set[int]]  # call index -> ids of the held parameters it added to
-    cleared: ZeroGrad  # before the first of them
+    cleared: ZeroGrad | None  # the last before the first of them
     optimizer: OptimizerLike
+
+    @property
+    def sites(self) -> int:
+        """How many lines the calls are of."""
+        return len({call.site for call in self.calls})
+
+
+@dataclass(eq=False, slots=True)
+class ClippedScaled:
+    """Gradients that were clipped before they were divided by the loss scale."""
+
+    stack: list[Step]  # where they were divided
+    clipped: list[Step]
+    scale: float
+    optimizer: OptimizerLike
+
+
+@dataclass(eq=False, slots=True)
+class PiledHook:
+    """A hook that a line has registered on one target, and the same line again."""
+
+    stack: list[Step]
+    method: str  # "register_hook"
+    target: str  # "Parameter", "Linear"
+    times: int  # with backward calls in between
 
 
 @dataclass(eq=False, slots=True)

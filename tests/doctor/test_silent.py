@@ -69,6 +69,7 @@ def test_every_cause_has_a_program() -> None:
     assert causes == {
         *("accumulated-history", "needless-retain", "zero-grad-misuse", "broken-graph"),
         *("no-grad-scope", "stale-optimizer-params", "missing-create-graph", "nonleaf-grad"),
+        *("same-loss-twice", "inplace-after-save", "repeated-hook", "clipped-before-unscale"),
     }
 
 

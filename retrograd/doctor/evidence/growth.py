@@ -98,7 +98,7 @@ def _holders(
     sample: GrowthSample, earlier: list[GrowthSample], watched: Watched
 ) -> Iterator[Growing]:
     """The kinds of holders (they share a path, indices left out) that grow themselves."""
-    files = _files(watched)
+    files = watched.tracer.chains.files()
     log = sample.call.log
     first = earlier[-3] if len(earlier) > 2 else earlier[0]
     rise = {kind: count - first.kinds.get(kind, 0) for kind, count in sample.kinds.items()}
@@ -117,8 +117,3 @@ def _holders(
             stored, adds = storing.stored(made, names, files)
         if stored is not None:
             yield Growing(sample, 0, 0.0, holder, made, stored, adds, holder.path or "")
-
-
-def _files(watched: Watched) -> list[str]:
-    chains = watched.tracer.chains.known
-    return list(dict.fromkeys(chain.code.co_filename for chain in chains if chain is not None))

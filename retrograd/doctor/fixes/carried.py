@@ -17,6 +17,7 @@ from retrograd.doctor.fixes.text import (
     names_of_scope,
     receiver,
 )
+from retrograd.doctor.fixes.unnoticed import cut_difference
 
 ADDING = ("append", "appendleft", "add", "put", "insert", "push")
 """Methods whose last argument is kept by a collection."""
@@ -25,6 +26,9 @@ ADDING = ("append", "appendleft", "add", "put", "insert", "push")
 def detach(task: Task) -> None:
     """Cut the value's history where it is handed on, kept, or read."""
     draft, statement = task.draft, task.statement
+    if task.diagnosis.cause == "broken-graph":
+        cut_difference(task)
+        return
     dropped = call_statement(statement, "detach")
     if dropped is not None and dotted(receiver(dropped)):
         draft.replace(

@@ -27,6 +27,7 @@ from retrograd.doctor.fixes import (
     order,
     parts,
     recompute,
+    unnoticed,
 )
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
@@ -59,7 +60,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(links.keep_graph, links.keep_graph_of_collection),
         *(hard_choices.soften, parts.use_the_parts),
     ),
-    "enable-grad": (links.enable_grad,),
+    "enable-grad": (links.enable_grad, unnoticed.switch_parameters),
     "make-leaf": (links.make_leaf,),
     "retain-grad": (links.retain_grad,),
     "drop-requires-grad": (links.drop_requires_grad,),
@@ -72,6 +73,8 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(recompute.recompute_forward, recompute.recompute_with_inputs),
         at_call.recompute_between,
     ),
+    "register-once": (unnoticed.register_once,),
+    "unscale-first": (unnoticed.unscale_first,),
 }
 """How each kind is written. A further form is used where those before it cannot be written, or
 where a trial rejects them."""

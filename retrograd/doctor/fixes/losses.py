@@ -17,6 +17,7 @@ from retrograd.doctor.fixes.text import (
     names_read,
     receiver,
 )
+from retrograd.doctor.fixes.unnoticed import send_after_loop
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -26,6 +27,9 @@ def remove_extra_backward(task: Task) -> None:
     statement, diagnosis = task.statement, task.diagnosis
     if call_statement(statement, "backward") is None and not _leads_to_a_call(task, statement):
         raise CannotWrite("the backward call is part of a larger statement")
+    if diagnosis.facts.get("in_loop"):
+        send_after_loop(task)
+        return
     if diagnosis.freed_at is not None and diagnosis.freed_at == diagnosis.error_line:
         _out_of_loop(task, statement)
         return

@@ -327,7 +327,8 @@ def judge(
     lost = _lost(first, result, fix, diagnosis.cause)
     if lost:
         return lost
-    if diagnosis.cause in GIVING and _received(result) <= _received(first):
+    partly = diagnosis.facts.get("partly")  # cut off from one loss, reached by another
+    if diagnosis.cause in GIVING and not partly and _received(result) <= _received(first):
         if not first.error:
             return "no further parameter gets a gradient"
     if not found.finite:

@@ -31,7 +31,7 @@ def diagnose(watched: Watched, seen: list[Look]) -> Diagnosis | None:
     if built is None:
         return None
     names = list(last.forgotten)
-    files = list(dict.fromkeys(c.code.co_filename for c in log.chains.known if c is not None))
+    files = log.chains.files()
     sorts = [(file, node) for file in files for node in _sorting(source.tree_of(file))]
     if not sorts or any(_is_meant(name, files, sorts) for name in names):
         return None

@@ -15,7 +15,7 @@ from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.gradients import parameters_of
-from retrograd.watching.records import Call, MixedStep
+from retrograd.watching.records import Call, UsedGradients
 
 TIMES = 2  # equal observations before anything is said
 
@@ -31,7 +31,11 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     held = {id(p) for optimizer in gradients.optimizers for p in parameters_of(optimizer)}
     found = []
     for optimizer in gradients.optimizers:
-        mixed = [step for step in gradients.mixed if step.optimizer is optimizer]
+        mixed = [
+            used
+            for used in gradients.uses
+            if used.optimizer is optimizer and used.sites > 1 and used.cleared is not None
+        ]
         # the leaves of a call are known in the first ones only
         seen = [step for step in mixed if all(call.versions for call in step.calls)]
         helped = [_helper_of(watched, step, held) for step in seen]
@@ -42,7 +46,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     return found
 
 
-def _helper_of(watched: Watched, step: MixedStep, held: set[int]) -> Place | None:
+def _helper_of(watched: Watched, step: UsedGradients, held: set[int]) -> Place | None:
     """The line of a helper whose backward is for an input; None if the sum may be meant.
 
     The helper is a function of its own that reads `.grad` and returns something else than the loss.
@@ -153,9 +157,10 @@ def _losses(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _diagnosis(watched: Watched, seen: list[MixedStep]) -> Diagnosis | None:
+def _diagnosis(watched: Watched, seen: list[UsedGradients]) -> Diagnosis | None:
     log, last = watched.tracer.log, seen[-1]
     first, final = last.calls[0], last.calls[-1]
+    assert last.cleared is not None
     step, cleared = log.place_of(last.stack), log.place_of(last.cleared.stack)
     left, added = log.place_of(first.stack), log.place_of(final.stack)
     if step is None or cleared is None or left is None or added is None:

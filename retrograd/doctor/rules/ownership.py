@@ -65,7 +65,7 @@ def _is_stale(look: Look) -> bool:
     """
     if look.orphans and look.others:
         return True
-    whole = look.starved == look.held
+    whole = look.starved == look.held and not look.reached
     return whole and look.same_shapes and bool(look.others or look.loose)
 
 
@@ -175,9 +175,8 @@ def _unfrozen(watched: Watched, look: Look) -> Diagnosis | None:
 
 def _switched_on(log: LineLog) -> list[Place]:
     """The lines of the program that set `requires_grad` to True, if there is only one."""
-    files = dict.fromkeys(chain.code.co_filename for chain in log.chains.known if chain)
     found = []
-    for file in files:
+    for file in log.chains.files():
         for node in ast.walk(source.tree_of(file)):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
                 if node.targets[0].attr == "requires_grad" and _is_true(node.value):

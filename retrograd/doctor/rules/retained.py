@@ -123,11 +123,9 @@ def _last_diagnosis(place: Place, groups: list[list[Call]]) -> Diagnosis:
 
 def _given_elsewhere(watched: Watched, word: str) -> Place | None:
     """The one line of the program that sets the argument for calls it does not make itself."""
-    chains = watched.tracer.chains.known
-    files = dict.fromkeys(chain.code.co_filename for chain in chains if chain is not None)
     found = {
         Place(file, line)
-        for file in files
+        for file in watched.tracer.chains.files()
         for node in ast.walk(source.tree_of(file))
         for line in _settings(node, word)
     }

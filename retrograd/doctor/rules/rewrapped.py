@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence.statements import lines_assigning
@@ -19,8 +20,9 @@ COPIES = frozenset("tensor as_tensor Variable Parameter FloatTensor Tensor".spli
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """One diagnosis for each line that sends such a loss back, again and again.
 
-    The graph says that it has no history: the root is a leaf, and no optimizer's. The text says
-    that it was made of another value, and asked for a gradient.
+    The graph says that it has no history: the root is a leaf, and no optimizer's, or no parameter
+    of an optimizer ever had a gradient and the root leads to no other. The text says that it was
+    made of another value, and asked for a gradient.
     """
     gradients = watched.recorder.gradients
     if len(gradients.steps) < TIMES:
@@ -33,31 +35,65 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found = []
     for calls in by_site.values():
         alone = all(leaf and key not in held for call in calls for key, leaf in call.root_ids)
+        seen = [call for call in calls if call.versions]
+        apart = not held & gradients.received and not any(held & set(c.versions) for c in seen)
         last = calls[-1]
         sent = last.log.place_of(last.stack)
-        if not alone or len(calls) < TIMES or sent is None:
+        if not (alone or (seen and apart)) or len(calls) < TIMES or sent is None:
             continue
-        made = made_anew(sent)
+        made = made_anew(sent) if alone else _on_the_way(seen[-1])
         if made is not None:
             found.append(_diagnosis(sent, made, last, len(calls)))
     return found
 
 
-def made_anew(sent: Place) -> Place | None:
-    """The line that makes what another line sends back anew, as a leaf that requires grad."""
+def made_anew(sent: Place, deeper: int = 2) -> Place | None:
+    """The line that makes what another line sends back anew, as a leaf that requires grad.
+
+    deeper  so many functions of the same file are looked into that return what is sent back
+    """
     statement = source.statement_at(sent.file, sent.line)
     if statement is None:
         return None
     if _rewraps(statement):
         return sent
     names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    lines = [
-        line
-        for name in names
-        for line in lines_assigning(sent, name)
-        if line < sent.line and _rewraps(source.statement_at(sent.file, line))
-    ]
-    return Place(sent.file, max(lines), sent.function) if lines else None
+    lines = {line for name in names for line in lines_assigning(sent, name) if line < sent.line}
+    own = [line for line in lines if _rewraps(source.statement_at(sent.file, line))]
+    if own:
+        return Place(sent.file, max(own), sent.function)
+    called = [source.statement_at(sent.file, line) for line in sorted(lines, reverse=True)]
+    for returned in _returns_of([statement, *called], sent.file) if deeper else ():
+        made = made_anew(returned, deeper - 1)
+        if made is not None:
+            return made
+    return None
+
+
+def _returns_of(statements: Iterable[ast.stmt | None], file: str) -> Iterator[Place]:
+    """The `return` lines of the functions of a file that statements call."""
+    names = {
+        getattr(node.func, "attr", getattr(node.func, "id", ""))
+        for statement in statements
+        if statement is not None
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+    }
+    for function in ast.walk(source.tree_of(file)):
+        if isinstance(function, ast.FunctionDef) and function.name in names:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Return):
+                    yield Place(file, node.lineno, function.name)
+
+
+def _on_the_way(call: Call) -> Place | None:
+    """The line behind the root of a call that makes a loss anew, where the root is computed."""
+    for root in call.roots:
+        for _, place in reversed(call.log.stack_of(root)):
+            made = made_anew(place)
+            if made is not None:
+                return made
+    return None
 
 
 def _rewraps(statement: ast.stmt | None) -> bool:

@@ -2,9 +2,10 @@
 
 Two questions need it, and only when the first pass has seen the symptom: which line wrote into a
 value that backward needs (`find_writes`), and where the way from parameters to a loss ends
-(`find_cuts`). The output of the second run is dropped; it is not started when the first run took
-long or did anything outside (see `watching.effects`), and it is stopped if it tries to. Then
-`watched.unseen` says what was not looked for.
+(`find_cuts`). A third has no symptom: whether a line wrote there unseen (`find_unseen_writes`); it
+is asked if the text has such lines. The output of the second run is dropped; it is not started when
+the first run took long or did anything outside (see `watching.effects`), and it is stopped if it
+tries to. Then `watched.unseen` says what was not looked for.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from retrograd.diagnostics.report import Place
 if TYPE_CHECKING:
     from retrograd.doctor.session import Watched
 
-__all__ = ["Cut", "Write", "find_cuts", "find_number", "find_writes"]
+__all__ = [
+    "Cut",
+    "Unseen",
+    "Write",
+    "find_cuts",
+    "find_number",
+    "find_unseen_writes",
+    "find_writes",
+]
 
 WHERE = "where the loss lost its history"
 MOST_TRIALS = 3  # lines whose numbers are changed, each in a run of its own
@@ -50,6 +59,17 @@ class Write:
 
     op: str  # "aten.mul_.Tensor"
     stack: list[Place]
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A line that wrote into a saved value, and no version tells of it."""
+
+    op: str
+    stack: list[Place]
+    saved: list[Place]  # the lines that saved the value
+    calls: int  # backward calls that took the changed value
+    parameter: bool  # it belongs to an optimizer
 
 
 def find_cuts(watched: Watched, parameters: Parameters = "all") -> list[Cut]:
@@ -100,6 +120,23 @@ def find_writes(watched: Watched) -> list[Write]:
     """The writes into the value of an in-place error since it was saved, oldest first."""
     result = _ask(watched, {"mode": "write"}, "which line wrote into the saved value")
     return [Write(found["op"], _stack(found["stack"])) for found in result.get("writes", [])]
+
+
+def find_unseen_writes(watched: Watched) -> list[Unseen]:
+    """The writes into saved values that the version check does not see."""
+    if watched.second_pass is None or watched.engine.torch.__package__ != "torch":
+        return []
+    result = watched.second_pass({"mode": "unseen"}) or {}
+    return [
+        Unseen(
+            found["op"],
+            _stack(found["stack"]),
+            _stack(found["saved"]),
+            found["calls"],
+            found["parameter"],
+        )
+        for found in result.get("unseen", [])
+    ]
 
 
 def _ask(watched: Watched, question: dict[str, object], wanted: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from retrograd.doctor import session
 from retrograd.doctor.second_pass.cuts import CutWatch
 from retrograd.doctor.second_pass.number_trial import NumberTrial, seed
 from retrograd.doctor.second_pass.runner import kind_of
+from retrograd.doctor.second_pass.unseen_writes import UnseenWriteWatch
 from retrograd.doctor.second_pass.writes import WriteWatch
 from retrograd.running.as_torch import install
 from retrograd.watching import effects
@@ -48,6 +49,8 @@ def main(config: str) -> None:
         )
         if question["silent"]:
             seed(watched.engine.torch)
+    elif question["mode"] == "unseen":
+        watch = UnseenWriteWatch(watched, lambda found: answer(found, True))
     else:
         watch = WriteWatch(watched)
     if not question["forced"]:

@@ -1,0 +1,99 @@
+"""Edits for faults that nothing reports: sums sent back twice, hooks that pile up, and the like."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    assigned,
+    call_statement,
+    called,
+    dotted,
+    names_bound,
+    names_read,
+    receiver,
+)
+
+
+def cut_difference(task: Task) -> None:
+    """`z + (q - z)` becomes `z + (q - z).detach()`."""
+    draft = task.draft
+    for node in draft.walk(task.statement):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+            continue
+        for difference, rest in ((node.right, node.left), (node.left, node.right)):
+            if isinstance(difference, ast.BinOp) and isinstance(difference.op, ast.Sub):
+                if ast.unparse(difference.right) == ast.unparse(rest):
+                    draft.suffix(difference, ".detach()")
+                    return
+    raise CannotWrite("the line adds no difference")
+
+
+def send_after_loop(task: Task) -> None:
+    """A running total is sent back once, behind the loop that adds it up."""
+    draft, statement = task.draft, task.statement
+    call, loop = call_statement(statement, "backward"), draft.parents.get(statement)
+    if call is None or not isinstance(loop, ast.For) or loop.orelse:
+        raise CannotWrite("the call is not a statement of the loop itself")
+    name = dotted(receiver(call))
+    if not name or call.args or any(k.arg != "retain_graph" for k in call.keywords):
+        raise CannotWrite("the call has other arguments")
+    draft.remove(statement)
+    draft.insert_after(loop, f"{name}.backward()")
+
+
+def unscale_first(task: Task) -> None:
+    """`scaler.unscale_(optimizer)` before the line that clips."""
+    draft, clipping = task.draft, task.statement
+    for span in task.diagnosis.spans:
+        if span.label != "divided" or task.same_file(span.place) is None:
+            continue
+        for call in draft.calls_at(span.place.line, "step"):
+            scaler = dotted(receiver(call))
+            if scaler and len(call.args) == 1 and dotted(call.args[0]):
+                if draft.scope_of(draft.statement_at(span.place.line)) is draft.scope_of(clipping):
+                    draft.insert_before(clipping, f"{scaler}.unscale_({dotted(call.args[0])})")
+                    return
+    raise CannotWrite("it is not known which scaler is meant")
+
+
+def register_once(task: Task) -> None:
+    """What registers hooks goes before the loop."""
+    draft, registering = task.draft, task.statement
+    around = [registering, *draft.enclosing(registering, ast.stmt)]
+    for inner, loop in pairwise(around):
+        if not isinstance(loop, (ast.For, ast.While)) or _goes_over_parameters(loop):
+            continue
+        assert isinstance(inner, ast.stmt)
+        if not isinstance(registering, ast.Expr) or inner not in loop.body:
+            break
+        if any(isinstance(node, ast.For) and len(node.body) > 1 for node in ast.walk(inner)):
+            break
+        changing = names_bound(loop) - names_bound(inner)
+        if names_read(inner) & changing or draft.scope_of(inner) is not draft.scope_of(loop):
+            break
+        text = draft.reindented([inner], draft.indentation(inner), draft.indentation(loop))
+        start, _ = draft.whole_lines(loop)
+        draft.remove(inner)
+        draft.replace(start, start, text)
+        return
+    raise CannotWrite("the line cannot stand before the loop")
+
+
+def _goes_over_parameters(loop: ast.For | ast.While) -> bool:
+    return isinstance(loop, ast.For) and any(
+        isinstance(node, ast.Call) and called(node).endswith(("parameters", "modules", "children"))
+        for node in ast.walk(loop.iter)
+    )
+
+
+def switch_parameters(task: Task) -> None:
+    """`module.requires_grad = True` becomes `module.requires_grad_(True)`."""
+    pair = assigned(task.statement)
+    if pair is None or not isinstance(pair[0], ast.Attribute) or pair[0].attr != "requires_grad":
+        raise CannotWrite("the line sets no requires_grad")
+    owner, value = task.draft.written(pair[0].value), task.draft.written(pair[1])
+    task.draft.rewrite(task.statement, f"{owner}.requires_grad_({value})")

@@ -1,0 +1,105 @@
+"""Second pass, question "unseen": values that backward has saved and that changed without a trace.
+
+A write through `.data` leaves the version of a tensor as it is, so PyTorch's check passes and the
+gradients are computed with other values than the forward pass had. Here every saved value is kept
+a second time and compared when backward takes it; the log of writes has the line.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.doctor.evidence.overwritten import memory_of
+from retrograd.doctor.second_pass.writes import WriteWatch
+from retrograd.doctor.session import Watched
+
+MOST_ELEMENTS = 1 << 20  # of a value that is kept a second time
+MOST_CALLS = 120  # backward calls of other programs are like these
+ENOUGH = 3  # backward calls that met the same write
+
+Stack = list[list[object]]
+
+
+class Saved:
+    """A saved value, as it was."""
+
+    def __init__(self, value: Any, memory: int, writes: int, stack: Stack) -> None:
+        self.value = value
+        self.before = value.clone()
+        self.version = value._version
+        self.memory = memory
+        self.writes = writes  # into that memory so far
+        self.stack = stack  # the lines that saved it
+
+
+class UnseenWriteWatch(WriteWatch):
+    """The log of writes, and hooks around all that is saved."""
+
+    def __init__(self, watched: Watched, decided: Callable[[dict[str, object]], None]) -> None:
+        super().__init__(watched)
+        self.decided = decided
+        self.seen: dict[str, dict[str, Any]] = {}  # by the line of the write
+        graph: Any = importlib.import_module(f"{self.torch.__package__}.autograd.graph")
+        self._hooks = graph.saved_tensors_hooks(self._pack, self._unpack)
+
+    def __enter__(self) -> UnseenWriteWatch:
+        super().__enter__()
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._hooks.__exit__(*exception)
+        super().__exit__(*exception)
+
+    def _pack(self, tensor: Any) -> Any:
+        memory = memory_of(tensor)
+        if memory is None or tensor.numel() > MOST_ELEMENTS or not tensor.is_floating_point():
+            return tensor
+        return Saved(tensor, memory, len(self.log.get(memory, ())), self._lines())
+
+    def _unpack(self, packed: Any) -> Any:
+        if not isinstance(packed, Saved):
+            return packed
+        if packed.version == packed.value._version and not self._is_as_it_was(packed):
+            self._note_changed(packed)
+        return packed.value
+
+    def _is_as_it_was(self, saved: Saved) -> bool:
+        with self.torch.no_grad():
+            now, before = saved.value, saved.before
+            return bool(self.torch.allclose(now, before, rtol=1e-6, atol=0.0, equal_nan=True))
+
+    def _note_changed(self, saved: Saved) -> None:
+        """The first line that has written there since; what no line did is the library's matter."""
+        since = [each for each in self.log.get(saved.memory, [])[saved.writes :] if each[2]]
+        if not since:
+            return
+        _, operation, stack = since[0]
+        found = self.seen.setdefault(
+            str(stack[-1]), {"op": operation, "stack": stack, "saved": saved.stack, "calls": []}
+        )
+        found["parameter"] = saved.memory in self._memory_of_parameters()
+        calls = len(self.watched.recorder.calls)
+        if calls not in found["calls"]:
+            found["calls"].append(calls)
+
+    def _memory_of_parameters(self) -> set[int | None]:
+        optimizers = self.watched.recorder.gradients.optimizers
+        groups = [group for each in optimizers for group in each.param_groups]
+        return {memory_of(parameter) for group in groups for parameter in group["params"]}
+
+    def _lines(self) -> Stack:
+        log = self.watched.tracer.log
+        return [[place.file, place.line, place.function] for place in log.places_of(log.here())]
+
+    def _write_down(self, tensor: Any, version: int, operation: str) -> None:
+        super()._write_down(tensor, version, operation)
+        enough = any(len(found["calls"]) >= ENOUGH for found in self.seen.values())
+        if enough or len(self.watched.recorder.calls) > MOST_CALLS:
+            self.decided(self.found())
+
+    def found(self) -> dict[str, object]:
+        """The writes that backward calls met."""
+        return {"unseen": [{**each, "calls": len(each["calls"])} for each in self.seen.values()]}

@@ -1,0 +1,82 @@
+"""Gradients that are made smaller on their way to a step: clipped, or divided by a loss scale.
+
+That writes into `.grad`, but it is no new gradient. Where a `GradScaler` has multiplied the loss,
+gradients are clipped after it has divided them again; before, they are thousands of times too big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.watching.gradients import Gradients, parameters_of
+from retrograd.watching.lines import Step
+from retrograd.watching.records import ClippedScaled
+from retrograd.watching.replacing import Undo, replaced
+from retrograd.watching.torch_types import OptimizerLike
+
+CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
+MOST = 12  # that are kept
+
+Safely = Callable[..., Any]
+Here = Callable[[], list[Step]]
+
+
+class Scaling:
+    """Follows clipping and unscaling of the gradients that optimizers hold."""
+
+    def __init__(self, gradients: Gradients) -> None:
+        self.clipped_scaled: list[ClippedScaled] = []
+        self._gradients = gradients
+        self._clipped: dict[int, tuple[tuple[int, int], list[Step]]] = {}  # id -> state, stack
+
+    def install(self, torch: Any, safely: Safely, here: Here) -> list[Undo]:
+        """Put the patches in place; each of the results takes one away."""
+        utils = torch.nn.utils
+        undo = [
+            replaced(utils, name, self._clipping(getattr(utils, name), safely, here))
+            for name in CLIPPING
+        ]
+        scaler = torch.amp.GradScaler
+        undo.append(replaced(scaler, "unscale_", self._unscaling(scaler.unscale_, safely, here)))
+        return undo
+
+    def _clipping(self, original: Any, safely: Safely, here: Here) -> Any:
+        def clip(*args: object, **keywords: object) -> object:
+            before = safely(self._gradients.untouched)
+            result = original(*args, **keywords)
+            if before is not None:
+                safely(self._note_clipped, before, here())
+            return result
+
+        return clip
+
+    def _note_clipped(self, before: dict[int, int], stack: list[Step]) -> None:
+        for key, state in self._gradients.scaled(before).items():
+            self._clipped[key] = state, stack
+
+    def _unscaling(self, original: Any, safely: Safely, here: Here) -> Any:
+        def unscale_(scaler: Any, optimizer: OptimizerLike) -> object:
+            before = safely(self._before_unscaling, scaler, optimizer, here())
+            result = original(scaler, optimizer)
+            if before is not None:
+                safely(self._gradients.scaled, before)
+            return result
+
+        return unscale_
+
+    def _before_unscaling(
+        self, scaler: Any, optimizer: OptimizerLike, stack: list[Step]
+    ) -> dict[int, int]:
+        if scaler.is_enabled() and len(self.clipped_scaled) < MOST:
+            for parameter in parameters_of(optimizer):
+                state, clipped = self._clipped.get(id(parameter), ((0, 0), []))
+                gradient = parameter.grad
+                if gradient is not None and state == (id(gradient), gradient._version):
+                    scale = float(scaler.get_scale())
+                    if scale != 1:
+                        found = ClippedScaled(stack, clipped, scale, optimizer)
+                        self.clipped_scaled.append(found)
+                    break
+        self._clipped.clear()
+        return self._gradients.untouched()
