@@ -67,7 +67,7 @@ def test_page_of_a_cause(slug: str) -> None:
 def test_causes_name_codes_that_exist() -> None:
     for cause in causes().values():
         assert set(cause.codes) <= set(catalogue()) and set(cause.rules) <= set(RULES)
-        seen_running = cause.name in ("repeated-hook", "clipped-before-unscale")
+        seen_running = cause.slug in ("repeated-hook", "clipped-before-unscale")
         assert cause.codes or cause.rules or seen_running
         assert not cause.summary.endswith(".")
 

@@ -27,7 +27,11 @@ def cut_difference(task: Task) -> None:
         for difference, rest in ((node.right, node.left), (node.left, node.right)):
             if isinstance(difference, ast.BinOp) and isinstance(difference.op, ast.Sub):
                 if ast.unparse(difference.right) == ast.unparse(rest):
-                    draft.suffix(difference, ".detach()")
+                    end = draft.end(difference)
+                    if difference is node.right and draft.text[end : end + 1] == ")":
+                        draft.replace(end + 1, end + 1, ".detach()")  # its own parentheses
+                    else:
+                        draft.suffix(difference, ".detach()")
                     return
     raise CannotWrite("the line adds no difference")
 
@@ -48,13 +52,11 @@ def send_after_loop(task: Task) -> None:
 def unscale_first(task: Task) -> None:
     """`scaler.unscale_(optimizer)` before the line that clips."""
     draft, clipping = task.draft, task.statement
-    for span in task.diagnosis.spans:
-        if span.label != "divided" or task.same_file(span.place) is None:
-            continue
-        for call in draft.calls_at(span.place.line, "step"):
+    for place in task.diagnosis.created_at:
+        for call in draft.calls_at(place.line, "step") if task.same_file(place) else ():
             scaler = dotted(receiver(call))
             if scaler and len(call.args) == 1 and dotted(call.args[0]):
-                if draft.scope_of(draft.statement_at(span.place.line)) is draft.scope_of(clipping):
+                if draft.scope_of(draft.statement_at(place.line)) is draft.scope_of(clipping):
                     draft.insert_before(clipping, f"{scaler}.unscale_({dotted(call.args[0])})")
                     return
     raise CannotWrite("it is not known which scaler is meant")
