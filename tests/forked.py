@@ -377,12 +377,17 @@ class Machine:
             return status, printed.read().decode(errors="replace")
 
     def doctor(
-        self, script: Path, arguments: Sequence[str] = (), seconds: float = 600.0
+        self,
+        script: Path,
+        arguments: Sequence[str] = (),
+        seconds: float = 600.0,
+        options: Sequence[str] = (),
     ) -> dict[str, Any]:
         """The report that `retrograd doctor --json` writes about a program."""
         with tempfile.TemporaryDirectory(prefix="retrograd-report-") as folder:
             out = Path(folder, "report.json")
-            asked = ["-m", "retrograd", "doctor", "--json", os.fspath(out), os.fspath(script)]
+            asked = ["-m", "retrograd", "doctor", *options, "--json", os.fspath(out)]
+            asked.append(os.fspath(script))
             status, printed = self.python([*asked, *arguments], script.parent, seconds)
             if not out.exists():
                 return {"status": "died", "diagnoses": [], "printed": printed, "exit": status}

@@ -49,10 +49,15 @@ CAUSES = {
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
+def is_installed(package: str) -> bool:
+    """Whether this Python has it."""
+    return importlib.util.find_spec(package) is not None
+
+
 def program(name: str) -> Path:
     """The file of a program; the test is skipped where its framework is not installed."""
     needed = NEEDS[name.split("_")[0]]
-    if importlib.util.find_spec(needed) is None:
+    if not is_installed(needed):
         pytest.skip(f"{needed} is not installed: make frameworks")
     return PROGRAMS / f"{name}.py"
 
