@@ -35,6 +35,7 @@ MOST_TRIES = 4
 MOST_FORMS = 4  # of one fix: another way to write it, and it with the next one of its kind
 MOST_SECONDS = 240.0  # for all tries together
 STARTING = 120.0  # what a process may need to import torch and to write its answer
+STARTING_BLOCK = 45.0  # the same where somebody waits in the middle of a program
 VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
 LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
 GIVING = ("broken-graph", "no-grad-scope", "stale-optimizer-params")
@@ -284,7 +285,7 @@ def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=request.seconds + STARTING,
+                timeout=request.seconds + (STARTING_BLOCK if request.block else STARTING),
                 check=False,
             )
         except subprocess.TimeoutExpired:
