@@ -165,8 +165,9 @@ def serve() -> None:
     gc.freeze()  # the libraries' objects are no program's: looking through them takes the most time
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-        door.bind(address)
+        door.bind(f"{address}-made")
         door.listen(64)
+        os.rename(f"{address}-made", address)  # who finds it there can enter
         door.settimeout(5.0)
         while os.getppid() == parent:
             try:

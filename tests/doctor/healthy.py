@@ -24,10 +24,10 @@ from typing import Any
 from retrograd.diagnostics.catalogue import catalogue
 from retrograd.diagnostics.pages import parse_page
 from retrograd.lint import RULES
-from tests.doctor.forked import ROOT, Machine
 from tests.doctor.mutation.originals import DOCTOR, Original, originals
 from tests.doctor.mutation.working import Notes, together
 from tests.doctor.score import Labelled, original
+from tests.forked import ROOT, WITH_DOCTOR, Machine
 from tests.frameworks.test_frameworks import NEEDS, PROGRAMS, is_installed
 
 NOT_PYTORCH = ("RG9", "RG120")  # pages about what is retrograd's own
@@ -102,7 +102,8 @@ def main() -> None:
         found += frameworks()
         found = [pair for pair in found if options.only in pair[0]]
         # retrograd stands in for torch only where torch has not been imported yet
-        with Machine(options.plain) as forks, Machine(plain=True) as processes:
+        plain = options.plain
+        with Machine(plain) as with_torch, Machine(plain, WITH_DOCTOR) as without:
 
             def one(pair: tuple[str, Original]) -> dict[str, Any]:
                 group, program = pair
@@ -112,7 +113,7 @@ def main() -> None:
                         script = program.written(Path(folder))
                         ours = group.endswith(ON_RETROGRAD)
                         engine = ("--engine", "retrograd" if ours else "torch")
-                        report = (processes if ours else forks).doctor(script, options=engine)
+                        report = (without if ours else with_torch).doctor(script, options=engine)
                     notes.healthy[key] = {"name": key, **report}
                     notes.save()
                 return notes.healthy[key]

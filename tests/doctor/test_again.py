@@ -15,7 +15,8 @@ import pytest
 import retrograd
 from retrograd.doctor.fixes import again, cells
 from retrograd.doctor.library import Report, watch
-from tests.doctor.running import ROOT
+from tests import forked
+from tests.forked import ROOT
 
 STATE = """\
 weight = torch.ones(3, requires_grad=True)
@@ -50,14 +51,14 @@ print(report)
 def run(folder: Path, text: str, *arguments: str, command: tuple[str, ...] = ()) -> str:
     """What a program prints that Python runs, nobody around it."""
     (folder / "program.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, *(command or ("program.py", *arguments))],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    asked = [*(command or ("program.py", *arguments))]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if arguments:  # a fork knows only the command line of the process that forks
+        done = subprocess.run(
+            [sys.executable, *asked], cwd=folder, env=environment, capture_output=True, text=True
+        )
+    else:
+        done = forked.python(asked, folder, environment, imported=forked.WITH_DOCTOR)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
