@@ -1,13 +1,12 @@
 """The public labelled programs under `retrograd doctor --json`, on PyTorch and on retrograd."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.doctor.patches import repaired
 
 FOLDER = Path(__file__).parent / "public"
@@ -26,15 +25,9 @@ def examine(script: Path, engine: str, folder: Path) -> tuple[int, dict[str, Any
     if engine == "torch":
         pytest.importorskip("torch")
     out = folder / "report.json"
-    command = [sys.executable, "-m", "retrograd", "doctor", "--no-verify", "--engine", engine]
-    done = subprocess.run(
-        [*command, "--json", str(out), str(script)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=900,  # for what hangs
-    )
+    command = ["-m", "retrograd", "doctor", "--no-verify", "--engine", engine]
+    imported = forked.WITH_TORCH if engine == "torch" else forked.WITH_DOCTOR
+    done = forked.python([*command, "--json", str(out), str(script)], ROOT, imported=imported)
     assert out.exists(), done.stderr
     return done.returncode, json.loads(out.read_text())
 

@@ -4,8 +4,6 @@ import collections
 import inspect
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -20,6 +18,7 @@ import retrograd
 from retrograd import graph
 from retrograd.backend.memory import bytes_in_use
 from retrograd.watching.enlarged import _holds, _remembered
+from tests import forked
 
 State = dict[str, Any]
 
@@ -432,7 +431,6 @@ def run_program(text: str, environment: dict[str, str]) -> str:
         script = Path(folder, "program.py")
         script.write_text(text)
         variables = {**os.environ, "RETROGRAD_GROWTH": "1", **environment}
-        done = subprocess.run(
-            [sys.executable, script], env=variables, capture_output=True, text=True, check=True
-        )
+        done = forked.python([str(script)], environment=variables)
+    done.check_returncode()
     return done.stdout
