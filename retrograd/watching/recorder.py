@@ -29,6 +29,7 @@ from retrograd.watching.places import OWN_FOLDERS
 from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
 from retrograd.watching.replacing import replaced
+from retrograd.watching.samples import Samples
 from retrograd.watching.scaling import Scaling
 from retrograd.watching.sums import added_terms, cancelled, terms_of
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
@@ -66,6 +67,7 @@ class Recorder:
         self.gradients = Gradients(self.torch)
         self.scaling = Scaling(self.gradients)
         self.hooks = Hooks()
+        self.samples = Samples()
         self.received = Received(self.torch)
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
@@ -107,6 +109,7 @@ class Recorder:
         switch = torch.set_grad_enabled
         self._replace(switch, "__init__", self._switch(switch.__init__))
         self._undo += self.scaling.install(torch, self._if_enabled, self._here)
+        self._undo += self.samples.install(torch, self._if_enabled, self._here)
         self._undo += self.hooks.install(torch, self._if_enabled, self._here, self._calls_so_far)
 
     def remove(self) -> None:
@@ -177,6 +180,7 @@ class Recorder:
         log = self.log
         self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
         self.received.after_step(optimizer)
+        self.samples.after_step()
 
     def _before_zero(self, owner: Any) -> None:
         self.gradients.before_zero(owner, self.log.here(), len(self.calls))
@@ -362,6 +366,7 @@ class Recorder:
         call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
         if accumulates and not inputs:
             self.gradients.before_backward(call)
+            self.samples.before_backward(call, nodes)
             self.gradients.before_manual_backward(call, self.leaves.values())
         if accumulates and self.grad_results:
             self.sums[call.index] = added_terms(roots)

@@ -135,6 +135,14 @@ class ClippedScaled:
 
 
 @dataclass(eq=False, slots=True)
+class CutSample:
+    """A sample without history that a loss was computed from."""
+
+    stack: list[Step]  # that drew it
+    call: Call  # that sent the loss back
+
+
+@dataclass(eq=False, slots=True)
 class PiledHook:
     """A hook that a line has registered on one target, and the same line again."""
 

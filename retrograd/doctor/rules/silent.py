@@ -21,6 +21,7 @@ from retrograd.doctor.rules import (
     plain_switch,
     retained,
     rewrapped,
+    sampled,
     unseen_write,
     untrained,
 )
@@ -35,7 +36,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     cut: list[Diagnosis] = []
     if not found:
         cut = rewrapped.diagnose(watched) or untrained.diagnose(watched)
-        cut = cut or plain_switch.diagnose(watched)
+        cut = cut or plain_switch.diagnose(watched) or sampled.diagnose(watched)
     found += cut
     cleared = gradients.diagnose(watched)
     found += cleared or left_over.diagnose(watched) or other_phase.diagnose(watched)
