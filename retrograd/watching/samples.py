@@ -94,7 +94,7 @@ class Samples:
 
 def _tensors_of(distribution: Any, torch: Any, depth: int = 0) -> list[Any]:
     """The parameters of a distribution, and of those that it is made of."""
-    found = []
+    found: list[Any] = []
     for value in vars(distribution).values():
         if isinstance(value, torch.Tensor):
             found.append(value)
@@ -105,7 +105,7 @@ def _tensors_of(distribution: Any, torch: Any, depth: int = 0) -> list[Any]:
 
 def _numbers(tensor: Any) -> list[int]:
     """The nodes right above a parameter: it may be a view that was made for the distribution."""
-    found = []
+    found: list[int] = []
     waiting = [tensor.grad_fn]
     while waiting and len(found) < 4:
         node = waiting.pop()
@@ -117,7 +117,7 @@ def _numbers(tensor: Any) -> list[int]:
 
 
 def _memory_of_saved(node: Node) -> list[int]:
-    found = []
+    found: list[int] = []
     for name in saved_names(node):
         try:
             raw = getattr(node, f"_raw_{name}")
