@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 import zlib
 from typing import Any
@@ -17,6 +18,7 @@ TOLERANCE = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-
 TOLERANCE |= {"complex128": 1e-10, "complex64": 2e-5}
 
 
+@functools.cache
 def cases() -> list[tuple[str, Sample]]:
     """Every (name, sample) of every declared op and composite that has samples."""
     found: list[tuple[str, Sample]] = []
@@ -26,6 +28,16 @@ def cases() -> list[tuple[str, Sample]]:
     for name, composite in COMPOSITES.items():
         if composite.samples is not None:
             found += [(name, sample) for sample in composite.samples()]
+    return found
+
+
+def good_samples() -> dict[str, list[Sample]]:
+    """The samples of every op and composite that has some, without those of errors."""
+    found: dict[str, list[Sample]] = {}
+    for name, sample in cases():
+        kept = found.setdefault(name, [])
+        if sample.error is None:
+            kept.append(sample)
     return found
 
 

@@ -14,11 +14,19 @@ import retrograd as torch
 from retrograd.replay import binding
 from retrograd.replay.binding import MISS, Plan, Unbindable
 from retrograd.replay.recorder import Recorder
-from tests.ops.compare import build, cases, cotangent, flatten, function_of, is_tensor, to_array
+from tests.ops.compare import (
+    build,
+    cotangent,
+    flatten,
+    function_of,
+    good_samples,
+    is_tensor,
+    to_array,
+)
 
 pytestmark = pytest.mark.slow
-NAMES = sorted({name for name, _ in cases()})
-SAMPLES = {name: [s for n, s in cases() if n == name and s.error is None] for name in NAMES}
+SAMPLES = good_samples()
+NAMES = sorted(SAMPLES)
 
 
 @pytest.fixture(params=binding.EXECUTORS, ids=lambda kind: kind.__name__, autouse=True)

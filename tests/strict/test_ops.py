@@ -11,12 +11,20 @@ import pytest
 import retrograd
 from retrograd.backend import BACKENDS
 from retrograd.ops.registry import OPS
-from tests.ops.compare import build, cases, cotangent, flatten, function_of, is_tensor, to_array
+from tests.ops.compare import (
+    build,
+    cotangent,
+    flatten,
+    function_of,
+    good_samples,
+    is_tensor,
+    to_array,
+)
 from tests.strict.exceptions import CANNOT
 
 DEVICE = "privateuseone"
-NAMES = sorted({name for name, _ in cases()})
-SAMPLES = {name: [s for n, s in cases() if n == name and s.error is None] for name in NAMES}
+SAMPLES = good_samples()
+NAMES = sorted(SAMPLES)
 
 
 def moved(value):
