@@ -30,18 +30,16 @@ def docstrings(name):
     They are read from the text: a function that a declaration has replaced by another keeps its
     examples only there.
     """
+    origin = importlib.util.find_spec(name).origin
+    if not origin.endswith(".py") or ">>> " not in (text := Path(origin).read_text("utf-8")):
+        return []
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = [node for node in ast.walk(ast.parse(text_of(name))) if isinstance(node, kinds)]
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
     found = [(ast.get_docstring(node) or "", getattr(node, "lineno", 1)) for node in nodes]
     return [(doc, line) for doc, line in found if ">>> " in doc]
 
 
-def text_of(name):
-    origin = importlib.util.find_spec(name).origin
-    return Path(origin).read_text("utf-8") if origin.endswith(".py") else ""
-
-
-DOCUMENTED = [name for name in MODULES if ">>> " in text_of(name)]
+DOCUMENTED = {name: found for name in MODULES if (found := docstrings(name))}
 
 
 def failures(doc, name, module, line=0):
@@ -62,14 +60,13 @@ def test_every_module_can_be_imported():
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_of_a_module(name):
     module = importlib.import_module(name)
-    examples = docstrings(name)
-    assert examples
-    assert [line for doc, line in examples if failures(doc, name, module, line)] == []
+    failed = [line for doc, line in DOCUMENTED[name] if failures(doc, name, module, line)]
+    assert failed == []
 
 
 def test_examples_of_ops():
     """What users read of an op: texts that were put together are in no file as they are."""
-    written = {doc for name in DOCUMENTED for doc, _ in docstrings(name)}
+    written = {doc for found in DOCUMENTED.values() for doc, _ in found}
     shown = {name: cleandoc(op.function.__doc__ or "") for name, op in OPS.items() if op.doc}
     shown |= {
         name: cleandoc(function.__doc__ or "")
