@@ -25,7 +25,7 @@ def runtime_error(text: str, cause: object = None, label: str = "", code: str = 
 
 
 @above
-def explained_warning(text: str) -> Warning:
+def explained_warning(text: str, *, code: str) -> Warning:
     """The same for a warning, to be passed to `warnings.warn`."""
     raise NotImplementedError
 

@@ -81,7 +81,8 @@ def placed(memory: Array, offset: Any, size: object, stride: object) -> Array:
         raise explained(
             NotImplementedError(
                 f"retrograd does not support tensors of more than {_MOST_DIMENSIONS} dimensions"
-            )
+            ),
+            code="RG901",
         )
     if any(length < 0 for length in shape):
         raise RuntimeError(

@@ -195,7 +195,9 @@ def check_backward_validity(inputs: Iterable[object]) -> None:
     """
     if not any(item.requires_grad for item in inputs if isinstance(item, Tensor)):
         warnings.warn(
-            explained_warning("None of the inputs have requires_grad=True. Gradients will be None"),
+            explained_warning(
+                "None of the inputs have requires_grad=True. Gradients will be None", code="RG616"
+            ),
             stacklevel=2,
         )
 
@@ -228,7 +230,8 @@ def checkpoint(
                 "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
                 "exception. use_reentrant=False is recommended, but if you need to preserve the "
                 "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
-                "details on the differences between the two variants."
+                "details on the differences between the two variants.",
+                code="RG616",
             ),
             stacklevel=2,
         )
@@ -342,7 +345,8 @@ def checkpoint_sequential(
                 "be passed explicitly. In version 2.9 we will raise an exception if use_reentrant "
                 "is not passed. use_reentrant=False is recommended, but if you need to preserve "
                 "the current default behavior, you can pass use_reentrant=True. Refer to docs for "
-                "more details on the differences between the two variants."
+                "more details on the differences between the two variants.",
+                code="RG616",
             ),
             stacklevel=2,
         )

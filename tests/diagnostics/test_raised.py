@@ -104,6 +104,7 @@ def test_errors_state_their_code(path: Path) -> None:
             continue
         if ast.unparse(call.func).rpartition(".")[2] not in (
             "explained",
+            "explained_warning",
             "runtime_error",
             "_coded",
         ):

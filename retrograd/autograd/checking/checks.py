@@ -73,7 +73,8 @@ def _check_inputs(values: tuple[object, ...]) -> None:
                 explained_warning(
                     f"Input #{number} requires gradient and is not a double precision floating "
                     "point or complex. This check will likely fail if all the inputs are not of "
-                    "double precision floating point or complex. "
+                    "double precision floating point or complex. ",
+                    code="RG615",
                 ),
                 stacklevel=4,
             )

@@ -61,7 +61,8 @@ def numpy_index(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> 
         parts.append(array)
     if reached > len(shape):
         raise errors.explained(
-            IndexError(f"too many indices for tensor of dimension {len(shape)} (got {reached})")
+            IndexError(f"too many indices for tensor of dimension {len(shape)} (got {reached})"),
+            code="RG204",
         )
     return tuple(parts)
 

@@ -228,7 +228,8 @@ def _check_sizes(operands: Sequence[_Operand]) -> None:
                 name = label if isinstance(label, str) else _ELLIPSIS
                 raise errors.runtime_error(
                     f"einsum(): subscript {name} has size {size} for operand {place} which "
-                    f"does not broadcast with previously seen size {known}"
+                    f"does not broadcast with previously seen size {known}",
+                    code="RG202",
                 )
             seen[label] = size if known == 1 else known
 
