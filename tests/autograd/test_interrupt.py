@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import dis
+import functools
 import gc
 import os
 import signal
@@ -49,7 +50,6 @@ class Interruption:
     def __init__(self, number: int) -> None:
         self.number = number
         self.passed = 0
-        self._plans: dict[CodeType, set[int]] = {}
 
     def __enter__(self) -> Interruption:
         self._listen(True)
@@ -79,49 +79,29 @@ class Interruption:
             monitoring.free_tool_id(tool)
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if not self._is_traced(frame.f_code):
+        if not _is_traced(frame.f_code.co_filename):
             return None
         frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
         self._count()
         return self._step
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "opcode" and frame.f_lasti in self._points(frame.f_code):
+        if event == "opcode" and frame.f_lasti in _points(frame.f_code):
             self._count()
         return self._step
 
     def _start(self, code: CodeType, offset: int) -> Any:
-        if not self._is_traced(code):
+        if not _is_traced(code.co_filename):
             return sys.monitoring.DISABLE
         self._count()
         return None
 
     def _instruction(self, code: CodeType, offset: int) -> Any:
-        if not self._is_traced(code) or offset not in self._points(code):
+        if not _is_traced(code.co_filename) or offset not in _points(code):
             return sys.monitoring.DISABLE
         self._count()
         return None
-
-    def _is_traced(self, code: CodeType) -> bool:
-        name = code.co_filename
-        return name.startswith(_TRACED) and is_library(name)
-
-    def _points(self, code: CodeType) -> set[int]:
-        """The instructions that run after one at which the interpreter looks for signals."""
-        found = self._plans.get(code)
-        if found is None:
-            found = set()
-            table: Any = dis._parse_exception_table(code)  # type: ignore[attr-defined]
-            for before, after in pairwise(dis.get_instructions(code)):
-                if before.opname.startswith("CALL"):
-                    # A signal that is seen after a call belongs to the call. Where a block ends
-                    # with it, raising at the next instruction would be another thing.
-                    if _handler(table, before.offset) == _handler(table, after.offset):
-                        found.add(after.offset)
-                elif before.opname == "JUMP_BACKWARD":
-                    found.add(before.argval)  # what follows it in memory may be a handler
-            self._plans[code] = found
-        return found
 
     def _count(self) -> None:
         self.passed += 1
@@ -129,6 +109,27 @@ class Interruption:
             if sys.version_info < (3, 13):
                 sys.settrace(None)
             raise KeyboardInterrupt
+
+
+@functools.cache
+def _is_traced(file: str) -> bool:
+    return file.startswith(_TRACED) and is_library(file)
+
+
+@functools.cache
+def _points(code: CodeType) -> set[int]:
+    """The instructions that run after one at which the interpreter looks for signals."""
+    found = set()
+    table: Any = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    for before, after in pairwise(dis.get_instructions(code)):
+        if before.opname.startswith("CALL"):
+            # A signal that is seen after a call belongs to the call. Where a block ends
+            # with it, raising at the next instruction would be another thing.
+            if _handler(table, before.offset) == _handler(table, after.offset):
+                found.add(after.offset)
+        elif before.opname == "JUMP_BACKWARD":
+            found.add(before.argval)  # what follows it in memory may be a handler
+    return found
 
 
 def _handler(table: Any, offset: int) -> int | None:

@@ -47,31 +47,35 @@ def messages(node: ast.expr, names: Texts) -> Iterator[str]:
             )
 
 
-def texts(tree: ast.Module) -> Texts:
-    """The texts that names of a file stand for, such as `_MESSAGE = "..."`."""
+def read(path: Path, *names: str) -> tuple[list[ast.Call], Texts]:
+    """The calls of a file that has one of the names, and its texts, such as `_MESSAGE = "..."`."""
+    text = path.read_text("utf-8")
+    calls: list[ast.Call] = []
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+    if not any(f"{name}(" in text for name in names):
+        return calls, found
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and node.args:
+            calls.append(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr):
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     found.setdefault(target.id, []).append(node.value)
-    return found
+    return calls, found
 
 
 def bare_errors(path: Path) -> list[str]:
     """Exceptions with a known message that are not handed to `explained`."""
-    tree = ast.parse(path.read_text("utf-8"))
+    calls, names = read(path, "Error")
     inner = {
         id(argument)
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
+        for call in calls
         for argument in call.args
         if ast.unparse(call.func).rpartition(".")[2] == "explained"
     }
-    names = texts(tree)
     found = []
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or id(call) in inner or not call.args:
+    for call in calls:
+        if id(call) in inner:
             continue
         name = ast.unparse(call.func).rpartition(".")[2]
         if name.endswith("Error") and any(map(find, messages(call.args[0], names))):
@@ -97,17 +101,10 @@ def codes_of(call: ast.Call, names: Texts) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_errors_state_their_code(path: Path) -> None:
     """Errors are raised by code, and it is the one that the message has in PyTorch."""
-    tree = ast.parse(path.read_text("utf-8"))
-    names = texts(tree)
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or not call.args:
-            continue
-        if ast.unparse(call.func).rpartition(".")[2] not in (
-            "explained",
-            "explained_warning",
-            "runtime_error",
-            "_coded",
-        ):
+    raising = ("explained", "explained_warning", "runtime_error", "_coded")
+    calls, names = read(path, *raising)
+    for call in calls:
+        if ast.unparse(call.func).rpartition(".")[2] not in raising:
             continue
         found = codes_of(call, names)
         given = [word.value for word in call.keywords if word.arg == "code"]

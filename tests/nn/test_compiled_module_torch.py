@@ -83,6 +83,8 @@ def test_checkpoints_go_both_ways() -> None:
     theirs.load_state_dict(
         {key: torch.tensor(value.tolist()) for key, value in ours.state_dict().items()}
     )
+    found = {key: value.tolist() for key, value in ours.state_dict().items()}
+    assert found == {key: value.tolist() for key, value in theirs.state_dict().items()}
 
 
 def test_functions_give_the_same_and_a_module_is_wrapped_once() -> None:
