@@ -37,6 +37,8 @@ struct Call;
 typedef PyObject *(*ShortKernel)(const struct Call *call);
 
 /* The C form of `op.plan` (ops.calling.plan), made at the first call. */
+enum { LIES_TOGETHER = 1, LIES_IN_ROWS = 2 };
+
 typedef struct {
     Form form;
     PyObject *op, *label, *xp, *kernel, *run, *returns; /* returns is NULL for a plain tuple */
@@ -50,6 +52,7 @@ typedef struct {
     int parameter_count, positional_count, tensor_count, edge_count, save_count, saved_length, option_count;
     int output_count, keyword_count;
     int is_view, loud, any_dtype, saves_input, has_rules, is_elementwise;
+    int lies; /* how the result lies in memory: LIES_TOGETHER, LIES_IN_ROWS, or 0 */
     int nondifferentiable; /* a bit for each output */
     int lines_up; /* under `vmap`, examples of all operands are lined up; -1: not so; 0: not known yet */
     Parameter parameters[MOST_PARAMETERS];

@@ -1,7 +1,7 @@
 /* Running an op's kernel: the Python function or ufunc itself, or for small work a shorter way to the same bits. */
 #include "caller.h"
 
-static PyObject *asarray;
+static PyObject *asarray, *settled;
 static PyObject *error_mode_variable; /* where NumPy keeps its floating point error mode; NULL: go through Python */
 
 /* ---- without warnings --------------------------------------------------------------------------------------- */
@@ -241,8 +241,47 @@ run_quietly(Call *call, PyObject *target)
     return result;
 }
 
-PyObject *
-run_kernel(Call *call)
+/* Whether a result may lie in memory in another order than PyTorch's: not where all operands lie row by row. */
+static int
+may_lie_wrong(const Call *call, PyObject *result)
+{
+    const CallPlan *plan = call->plan;
+    if (!PyArray_CheckExact(result) || PyArray_NDIM(ARRAY(result)) < 2) {
+        return 0;
+    }
+    if (plan->lies == LIES_IN_ROWS) {
+        return !PyArray_IS_C_CONTIGUOUS(ARRAY(result));
+    }
+    for (int index = 0; index < plan->tensor_count; index++) {
+        if (PyArray_CheckExact(call->arrays[index]) && !PyArray_IS_C_CONTIGUOUS(ARRAY(call->arrays[index]))) {
+            return plan->tensor_count > 1 || !PyArray_IS_F_CONTIGUOUS(ARRAY(call->arrays[index]));
+        }
+    }
+    return 0;
+}
+
+/* A result in PyTorch's memory order; takes the reference. */
+static PyObject *
+settle(const Call *call, PyObject *result)
+{
+    const CallPlan *plan = call->plan;
+    if (result == NULL || plan->lies == 0 || !may_lie_wrong(call, result)) {
+        return result;
+    }
+    PyObject *operands = PyTuple_New(plan->tensor_count), *right = NULL;
+    for (int index = 0; operands != NULL && index < plan->tensor_count; index++) {
+        PyTuple_SET_ITEM(operands, index, Py_NewRef(call->arrays[index]));
+    }
+    if (operands != NULL) {
+        right = PyObject_CallFunctionObjArgs(settled, plan->op, result, operands, NULL);
+    }
+    Py_XDECREF(operands);
+    Py_DECREF(result);
+    return right;
+}
+
+static PyObject *
+compute(Call *call)
 {
     const CallPlan *plan = call->plan;
     PyObject *result = NULL;
@@ -260,6 +299,12 @@ run_kernel(Call *call)
         }
     }
     return call->has_options ? NULL : run_quietly(call, NULL);
+}
+
+PyObject *
+run_kernel(Call *call)
+{
+    return settle(call, compute(call));
 }
 
 /* The ufunc writes into an array itself. */
@@ -288,6 +333,7 @@ start(void)
 
 static const Wanted wanted[] = {
     {"asarray", &asarray},
+    {"settled", &settled},
     {NULL, NULL},
 };
 

@@ -227,6 +227,7 @@ read_plan(CallPlan *plan, PyObject *description)
         || take_number(description, "is_view", &plan->is_view) < 0
         || take_number(description, "loud", &plan->loud) < 0
         || take_number(description, "is_elementwise", &plan->is_elementwise) < 0
+        || take_number(description, "lies", &plan->lies) < 0
         || take_number(description, "any_dtype", &plan->any_dtype) < 0
         || take_number(description, "output_count", &plan->output_count) < 0
         || take_number(description, "nondifferentiable", &plan->nondifferentiable) < 0

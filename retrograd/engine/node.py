@@ -383,8 +383,8 @@ def forward_name(node: Node) -> str:
     """The op's forward name in PyTorch's messages: ``SumBackward1`` is ``Sum1``."""
     name = node.name()
     stem, found, number = name.rpartition("Backward")
-    if not found:
-        return name
+    if not found or not (number.isdigit() or not number):
+        return name  # `CopyBackwards` is no op's
     return stem + ("" if number == "0" else number)
 
 

@@ -117,6 +117,6 @@ def copy_with_strides(source: Array, strides: tuple[int, ...]) -> Array:
         return copy
     unit = copy.itemsize
     extent = 1 + sum((n - 1) * s for n, s in zip(copy.shape, strides, strict=True)) // unit
-    laid: Array = xp.strided(xp.empty(extent, copy.dtype), copy.shape, strides)
+    laid: Array = xp.strided(xp.zeros(extent, copy.dtype), copy.shape, strides)
     laid[...] = copy
     return laid

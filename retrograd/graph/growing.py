@@ -13,7 +13,7 @@ from retrograd.diagnostics.report import Report, Span, advice
 from retrograd.graph.wording import size
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.enlarged import Caches, saved_bytes
-from retrograd.watching.heap import tracked
+from retrograd.watching.heap import tracked, with_history
 from retrograd.watching.piles import Growing, Pile, StepGrowth
 from retrograd.watching.places import is_user_code
 from retrograd.watching.reading import RetrogradReader, behind, reader_with_lines
@@ -173,7 +173,7 @@ def grown(ordinal: int, first: int, since: int, before: int, calls: int) -> bool
     """
     reader = RetrogradReader()
     objects = tracked(lambda kind: issubclass(kind, reader.tensor))
-    live = [tensor for tensor in objects if tensor.grad_fn is not None]
+    live = with_history(objects)
     del objects
     pile = Pile(reader, live, before, first)
     held = sum(1 for node in pile.old if reader.number(node) >= since)
@@ -203,7 +203,7 @@ def enlarged(ordinal: int, rise: int) -> bool:
     if _Looks.caches is None:
         _Looks.caches = Caches(reader)
     tensors = tracked(lambda kind: issubclass(kind, reader.tensor))
-    roots = [reader.root(tensor) for tensor in tensors if tensor.grad_fn is not None]
+    roots = [reader.root(tensor) for tensor in with_history(tensors)]
     saved = saved_bytes(reader, behind(reader, roots))
     cache = _Looks.caches.look(tensors, list(user_frames()))
     (before, least), _Looks.saved = _Looks.saved, (ordinal, saved)

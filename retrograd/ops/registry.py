@@ -93,6 +93,10 @@ class Op:
     holomorphic        rules may ignore conjugation: complex gradients are conjugated around them
     view               "always" or "maybe": the result shares the first input's memory
     another_dtype      the view reads the memory as another dtype
+    lies               how the result lies in memory. "together": as PyTorch's iterator over the
+                       operands lays it out; default of elementwise ops with one result. Their
+                       names, where it has them in another order. "rows": row by row, whatever the
+                       operands do; default of reductions
     barrier            the view stands for other tangents than those of the tensor it is made of
     leaves_inference   a result outside of inference mode is an ordinary tensor
     outputs            how many results, or "list"; `returns` wraps several
@@ -156,6 +160,7 @@ class Op:
         holomorphic: bool | None = None,
         view: str | None = None,
         another_dtype: bool = False,
+        lies: str | tuple[str, ...] | None = None,
         barrier: bool = False,
         leaves_inference: bool = False,
         outputs: int | str = 1,
@@ -207,6 +212,9 @@ class Op:
         self.holomorphic = not self.moves if holomorphic is None else holomorphic
         self.view = view
         self.another_dtype = another_dtype
+        together = self.elementwise and view is None and outputs == 1
+        rows = forward == "reduction" and outputs == 1
+        self.lies = lies or ("together" if together else "rows" if rows else None)
         self.barrier = barrier
         self.leaves_inference = leaves_inference
         self.outputs = outputs

@@ -15,7 +15,7 @@ from statistics import median
 from types import FrameType
 
 from retrograd.watching.graph import Node, ranges_of, saved_names, walk
-from retrograd.watching.heap import Heap
+from retrograd.watching.heap import Heap, with_history
 from retrograd.watching.holders import paths_to
 from retrograd.watching.lines import LEAF
 from retrograd.watching.records import Call, GrowthSample, Holder
@@ -77,11 +77,8 @@ class Growth:
         kind = self._tensor
         for frame in frames:
             frame.f_locals  # noqa: B018  the snapshot of the last look holds what was rebound since
-        live = [
-            thing
-            for thing in self._heap.objects()
-            if issubclass(type(thing), kind) and thing.grad_fn is not None
-        ]
+        objects = self._heap.objects()
+        live = with_history(thing for thing in objects if issubclass(type(thing), kind))
         numbers = walk(tensor.grad_fn for tensor in live)
         # what saves nothing costs next to nothing: `w = w - rate * gradient` is a chain of such;
         # but a mean of parameters takes them in anew each time

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import compress
 from typing import Any
 
@@ -25,6 +25,21 @@ def tracked(wanted: Callable[[type], bool]) -> list[Any]:
     kinds = dict(zip(map(id, map(type, objects)), map(type, objects), strict=True))
     chosen = {key for key, kind in kinds.items() if wanted(kind)}
     return list(compress(objects, map(chosen.__contains__, map(id, map(type, objects)))))
+
+
+def with_history(tensors: Iterable[Any]) -> list[Any]:
+    """Those of either library's tensors that have a node.
+
+    A view that may not follow a write to its base has none: asking for it raises.
+    """
+    return [tensor for tensor in tensors if _has_node(tensor)]
+
+
+def _has_node(tensor: Any) -> bool:
+    try:
+        return tensor.grad_fn is not None
+    except RuntimeError:
+        return False
 
 
 class Heap:

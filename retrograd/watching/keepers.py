@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from retrograd.watching.contents import Contents, locals_of
-from retrograd.watching.heap import tracked
+from retrograd.watching.heap import tracked, with_history
 from retrograd.watching.holders import Part, is_own, search
 from retrograd.watching.places import OWN_FOLDERS, is_user_code
 from retrograd.watching.reading import Node, Reader, behind, leading_to, node_of
@@ -110,7 +110,7 @@ def _carriers(reader: Reader, target: object) -> Carriers:
     shown = [thing for thing in found if reader.is_node_class(type(thing))]
     del found
     node = node_of(reader, target)
-    roots = {id(t): reader.root(t) for t in tensors if t.grad_fn is not None}
+    roots = {id(t): reader.root(t) for t in with_history(tensors)}
     nodes = behind(reader, [*roots.values(), *(node_of(reader, each) for each in shown)])
     reaching = set() if node is None else leading_to(reader, nodes, [node])
     wanted: dict[int, tuple[object, str]] = {}
@@ -212,7 +212,7 @@ def _by_hand(
 
 def _with_owners(reader: Reader, tensors: list[Any]) -> Iterator[tuple[Node, Any]]:
     """Each node once, with the youngest tensor that leads to it."""
-    roots = [(reader.root(tensor), tensor) for tensor in tensors if tensor.grad_fn is not None]
+    roots = [(reader.root(tensor), tensor) for tensor in with_history(tensors)]
     roots.sort(key=lambda pair: -reader.number(pair[0]))
     seen: set[Node] = set()
     for root, tensor in roots:

@@ -21,7 +21,7 @@ from retrograd.watching import storing
 from retrograd.watching.enlarged import Caches, Enlarged, saved_bytes
 from retrograd.watching.graph import saved_names
 from retrograd.watching.growth import without_indices
-from retrograd.watching.heap import Heap
+from retrograd.watching.heap import Heap, with_history
 from retrograd.watching.holders import paths_to
 from retrograd.watching.lines import LEAF
 from retrograd.watching.places import is_user_file
@@ -141,7 +141,7 @@ class StepGrowth:
 
     def _look(self, frames: list[FrameType]) -> tuple[Pile, Enlarged | None]:
         tensors = self._heap.objects()
-        live = [tensor for tensor in tensors if tensor.grad_fn is not None]
+        live = with_history(tensors)
         pile = Pile(self.reader, live, self._marks[0], self._start)
         self.looks.append((self._count, len(pile.old)))
         new = [node for node in pile.nodes if self._start <= self.reader.number(node) < LEAF]

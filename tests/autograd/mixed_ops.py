@@ -100,7 +100,9 @@ WRITES: dict[str, Any] = {
     "assign all": lambda x, y: x.__setitem__(Ellipsis, y),
     "lerp_": lambda x, y: x.lerp_(y, 0.5),
     # PyTorch warns that it will refuse expanded tensors here
-    "masked_fill_": lambda x, y: None if x._is_view() else x.masked_fill_(x > 0, 0.5),
+    "masked_fill_": lambda x, y: (
+        None if x._is_view() or 0 in x.stride() else x.masked_fill_(x > 0, 0.5)
+    ),
 }
 WRITES_ALONE: dict[str, Any] = {
     "tanh_": lambda x: x.tanh_(),

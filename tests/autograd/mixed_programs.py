@@ -6,10 +6,13 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tests.autograd.mixed_sides import Abandoned, Divergence, Lockstep, Step
+from tests.autograd.mixed_sides import TOLERANCE, Abandoned, Divergence, Lockstep, Step
 from tests.autograd.mixed_steps import ACTIONS, BLOCKS, KINDS, Draw
 
-OTHERS = ("float64", "float32", "complex64", "bfloat16")
+OTHERS = (
+    "float64", "float32", "complex64", "bfloat16", "float16", "complex128", "int64", "bool",
+    "uint8", "int32", "int8", "int16",
+)  # fmt: skip
 CASTS = {"float": "float32", "bfloat16": "bfloat16", "complex": "complex64"}
 NAMES = tuple(KINDS)
 WEIGHTS = tuple(weight for weight, _ in KINDS.values())
@@ -27,14 +30,13 @@ class Drawn:
 
     def run(self, length: int) -> None:
         """Draw and run that many steps (blocks count with their steps)."""
-        for kind, args in (
-            ("leaf", ("float64", (2, 3), True, 1)),
-            ("leaf", ("float64", (2, 3), False, 2)),
-            ("leaf", (None, (2, 2), True, 3)),
+        differentiable = self.other in TOLERANCE
+        for args in (
+            ("float64", (2, 3), True, 1),
+            ("float64", (2, 3), False, 2),
+            (self.other, (2, 2), differentiable, 3),
         ):
-            if args[0] is None:
-                args = (self.other, *args[1:])
-            self.perform(self.make(kind, args), self.steps, 0)
+            self.perform(self.make("leaf", args), self.steps, 0)
         while self.count < length:
             self.perform(self.draw(), self.steps, 0)
 
@@ -61,8 +63,9 @@ class Drawn:
             return self.draw()  # the second after a refused one is allowed by PyTorch
         if kind == "transform" and self.is_open("mutation"):
             return self.draw()  # PyTorch crashes
-        if kind == "leaf" and step.args[0] not in ("float64", self.other):
-            return self.draw()  # one coarse dtype: the tolerance is its own
+        if kind == "leaf":  # one coarse dtype: the tolerance is its own
+            dtype = "float64" if step.args[0] == "float64" else self.other
+            step = step._replace(args=(dtype, *step.args[1:]))
         if kind == "unary" and CASTS.get(step.args[1], self.other) != self.other:
             return self.draw()
         return step
@@ -86,46 +89,66 @@ class Drawn:
                 yield following
 
 
-def run_seed(torch: Any, seed: int, length: int = 22) -> Lockstep:
-    """Run the program of a seed; `Divergence` with a shrunk program if the libraries differ."""
-    lockstep = Lockstep(torch, ACTIONS, BLOCKS)
+class Found(Divergence):
+    """The shrunk program of a seed whose outcomes differ."""
+
+    def __init__(self, seed: int, steps: list[Step], error: Divergence, brief: bool) -> None:
+        super().__init__(f"seed {seed}: {error}\nsteps = {steps}")
+        self.steps, self.error, self.brief = steps, error, brief
+
+
+def run_seed(torch: Any, seed: int, length: int = 22, brief: bool = False) -> Lockstep:
+    """Run the program of a seed; `Found` with a shrunk program if the libraries differ."""
+    lockstep = Lockstep(torch, ACTIONS, BLOCKS, brief)
     drawn = Drawn(seed, lockstep)
     try:
         drawn.run(length)
+        lockstep.settle()
     except Abandoned:
         pass
     except Divergence as first:
-        steps, error = shrink(torch, drawn.steps, first)
-        raise Divergence(f"seed {seed}: {error}\nsteps = {steps}") from None
+        error = first
+        if brief:  # the first step after which anything differs, if looking does not change it
+            try:
+                replay(torch, drawn.steps)
+            except Abandoned:
+                return lockstep
+            except Divergence as earlier:
+                error, brief = earlier, False
+        raise Found(seed, *shrink(torch, drawn.steps, error, brief), brief) from None
     return lockstep
 
 
-def replay(torch: Any, steps: list[Step]) -> Lockstep:
+def replay(torch: Any, steps: list[Step], brief: bool = False) -> Lockstep:
     """Run recorded steps."""
-    lockstep = Lockstep(torch, ACTIONS, BLOCKS)
+    lockstep = Lockstep(torch, ACTIONS, BLOCKS, brief)
     for step in steps:
         lockstep.run(step, lambda step=step: iter(step.inner))
+    lockstep.settle()
     return lockstep
 
 
-def shrink(torch: Any, steps: list[Step], error: Divergence) -> tuple[list[Step], Divergence]:
+def shrink(
+    torch: Any, steps: list[Step], error: Divergence, brief: bool = False
+) -> tuple[list[Step], Divergence]:
     """Take out steps as long as the libraries still differ, in the same kind of thing."""
     changed = True
     while changed:
         changed = False
         for smaller in _smaller(steps):
             try:
-                replay(torch, smaller)
+                replay(torch, smaller, brief)
             except Abandoned:
                 continue
             except Divergence as found:
-                if _topic(found) == _topic(error):
+                if topic(found) == topic(error):
                     steps, error, changed = smaller, found, True
                     break
     return steps, error
 
 
-def _topic(error: Divergence) -> str:
+def topic(error: Divergence) -> str:
+    """What differs: an outcome, a warning, what hooks saw, or a fact of a tensor."""
     return str(error).rpartition("\n")[2].split(":")[0].rstrip("0123456789")
 
 

@@ -141,7 +141,55 @@ def replaced_data(t: Any, log: Log) -> None:
     log(view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), view._is_view())
 
 
+def numbers_of_inference_tensors(t: Any, log: Log) -> None:
+    """A number beside an inference tensor that requires grad is an ordinary tensor: recorded."""
+    with t.inference_mode():
+        x = t.tensor(1.5).requires_grad_()
+    for function in (lambda v: 2 - v, lambda v: v - 2, lambda v: v * 2, lambda v: -v):
+        log(function(x))
+
+
+def gaps_of_tangents(t: Any, log: Log) -> None:
+    """`as_strided` of a dual tensor finds zeros where the tangent's memory has gaps."""
+    forward = t.autograd.forward_ad
+    columns = t.arange(6.0).reshape(2, 3)[..., ::2]
+    diagonal = t.ones(2, 3, requires_grad=True).diagonal().unfold(0, 1, 1)
+    with forward.dual_level():
+        dual = forward.make_dual(columns, columns * 0.5 + 1)
+        log(forward.unpack_dual(dual.as_strided((2,), (1,))).tangent)
+        log(forward.unpack_dual(forward.make_dual(diagonal, diagonal.detach() + 1)).tangent)
+
+
+def names_of_written_copies(t: Any, log: Log) -> None:
+    """`CopyBackwards` keeps its whole name in the message of a stale value."""
+    x = t.ones(2, 3, requires_grad=True)
+    made = t.cat([x, x * 2])
+    over = 1 / (made * made + 1)
+    made.copy_(over)
+    log.attempt(lambda: over.sum().backward())
+
+
+def outputs_without_gradient(t: Any, log: Log) -> None:
+    """What has no derivative may be written into a tensor that requires grad."""
+    x = t.ones(3, requires_grad=True)
+    for name in ("gt", "le", "eq", "logical_and", "logical_xor"):
+        target = t.zeros(3, requires_grad=True)
+        log(getattr(t, name)(x, x, out=target), target)
+    log.attempt(lambda: t.add(x, x, out=t.zeros(3)))
+
+
+def sums_and_empty_rows(t: Any, log: Log) -> None:
+    """Sums of integers are int64; an empty softmax asks for no kernel."""
+    for name in ("bool", "uint8", "int8", "int32"):
+        log(t.ones(2, 3, dtype=getattr(t, name)).sum_to_size(1, 3))
+        log(t.ones(2, 3, dtype=getattr(t, name)).sum_to_size(2, 3))
+    log(t.ones(2, 0, dtype=t.complex64).softmax(-1))
+    log.attempt(lambda: t.ones(2, 1, dtype=t.complex64).softmax(-1))
+
+
 SCENARIOS = (
+    numbers_of_inference_tensors, gaps_of_tangents, names_of_written_copies,
+    outputs_without_gradient, sums_and_empty_rows,
     view_made_quietly, write_to_a_dual, copies, expanded_rows, second_walks, leaf_without_grad,
     names, order_of_checks, inference_arguments, replaced_data,
 )  # fmt: skip

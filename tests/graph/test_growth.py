@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 import retrograd
 from retrograd import graph
 from retrograd.backend.memory import bytes_in_use
+from retrograd.graph.growing import grown
 from retrograd.watching.enlarged import _holds, _remembered
+from retrograd.watching.heap import with_history
 from tests import forked
 
 State = dict[str, Any]
@@ -434,3 +436,14 @@ def run_program(text: str, environment: dict[str, str]) -> str:
         done = forked.python([str(script)], environment=variables)
     done.check_returncode()
     return done.stdout
+
+
+def test_a_view_that_cannot_follow_a_write_is_no_part_of_a_pile() -> None:
+    """Somebody's broken view is not the business of other backward calls."""
+    base = retrograd.ones(2, 2, requires_grad=True) * 1
+    row = base.unbind()[0]
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="is a view"):
+        row.grad_fn  # noqa: B018
+    assert [tensor is base for tensor in with_history([row, base])] == [True]
+    assert not grown(ordinal=10**6, first=0, since=0, before=10**9, calls=10**6)

@@ -7,7 +7,6 @@ highest number first: the highest such node is the one that raised.
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable
@@ -29,6 +28,7 @@ from retrograd.watching.graph import (
     state_of,
     walk,
 )
+from retrograd.watching.heap import tracked, with_history
 from retrograd.watching.holders import MOST_ITEMS, Held, holder_of
 from retrograd.watching.lines import LEAF, LineLog
 from retrograd.watching.records import Call, Failure
@@ -422,7 +422,7 @@ def _holder(
         return None, False
     frames = frames_of(failure.error.__traceback__, watched)
     kind = watched.recorder.torch.Tensor
-    live = [t for t in gc.get_objects() if issubclass(type(t), kind) and t.grad_fn is not None]
+    live = with_history(tracked(lambda each: issubclass(each, kind)))
     wanted = _line_key(log, log.site_of(nodes[boundary[0]]))
     same = [tensor for tensor in live if tensor.grad_fn is boundary[0]]
     alike = [

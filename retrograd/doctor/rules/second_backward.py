@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Callable
 
 from retrograd.diagnostics.report import Fix, Place, Span
@@ -26,6 +25,7 @@ from retrograd.doctor.rules.second_words import (
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import TWICE, in_ranges, walk
+from retrograd.watching.heap import tracked, with_history
 from retrograd.watching.lines import LEAF
 
 
@@ -242,7 +242,7 @@ def _users_in_freed_graph(evidence: SecondBackward, watched: Watched) -> Stack:
     if not evidence.boundary:
         return []
     kind = watched.recorder.torch.Tensor
-    live = [t for t in gc.get_objects() if issubclass(type(t), kind) and t.grad_fn is not None]
+    live = with_history(tracked(lambda each: issubclass(each, kind)))
     boundary, numbers = set(evidence.boundary), []
     for node, number in walk(tensor.grad_fn for tensor in live).items():
         if number < LEAF and in_ranges(evidence.freer.ranges, number) and node not in boundary:

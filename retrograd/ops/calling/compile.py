@@ -35,7 +35,7 @@ from retrograd.lifecycle import site
 from retrograd.ops.calling import compile_many as many
 from retrograd.ops.calling import compile_parts as parts
 from retrograd.ops.calling.compile_parts import Put
-from retrograd.ops.calling.dispatch import dispatch, failure
+from retrograd.ops.calling.dispatch import dispatch, failure, settled
 from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.calling.node_forms import prepare_nodes
@@ -94,6 +94,7 @@ HOT.update(
     ViewInfo=ViewInfo,
     bump=bump,
     dispatch=dispatch,
+    settled=settled,
     cut_at=cut_at,
     note_cuts=note_cuts,
     failure=failure,

@@ -163,6 +163,19 @@ def forward_lines(op: Op, put: Put, call: str, operands: str, general: str) -> N
     put(explain)
     if op.plan.loud:
         put("    finally: leave_quiet(_token)")
+    order_lines(op, put, operands)
+
+
+def order_lines(op: Op, put: Put, operands: str) -> None:
+    """Bring `_r` into PyTorch's memory order where that may differ from NumPy's."""
+    if op.lies == "rows":
+        put("    if not _r.flags.c_contiguous: _r = settled(OP_" + op.name + ", _r, ())")
+    elif op.lies is not None:
+        tests = []
+        for index, parameter in enumerate(op.plan.tensors):
+            is_array = f"type(_x{index}) is ndarray and " if parameter.kind != "array" else ""
+            tests.append(f"({is_array}not _x{index}.flags.c_contiguous)")
+        put(f"    if {' or '.join(tests)}: _r = settled(OP_{op.name}, _r, ({operands}))")
 
 
 # ------------------------------------------------------------------------------ node and history

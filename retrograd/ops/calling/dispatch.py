@@ -14,6 +14,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import is_array
+from retrograd.backend.memory_order import as_pytorch_lays, laid_along
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine import sparse_array
 from retrograd.engine.inference import mark_inference
@@ -128,6 +129,7 @@ def run_kernel(
     try:
         if op.promote:
             arrays = promote_arrays(op, arrays, backend)
+        operands = arrays  # as they lie in memory
         if op.half != "move":
             half = half_of(arrays)
             if half is not None and op.half == "compute":
@@ -142,6 +144,8 @@ def run_kernel(
         for index, array in enumerate(results):
             if type(array) is not backend.array:
                 results[index] = array = backend.as_result(array)
+            if op.lies is not None:
+                results[index] = array = settled(op, array, operands)
             # statistics that go along with a result stay as exact as they are
             if rounds and array.dtype is dtypes.F32 and index not in op.nondifferentiable:
                 results[index] = array.astype(half.numpy)  # type: ignore[union-attr]
@@ -168,6 +172,15 @@ def failure(operands: Sequence[object], error: Exception) -> Exception:
             except ValueError:
                 return errors.broadcast(together, operand.shape)
     return error
+
+
+def settled(op: Op, result: Array, operands: Sequence[object]) -> Array:
+    """A result in the memory order that PyTorch gives it."""
+    if op.lies == "rows":
+        return laid_along(result, range(result.ndim))
+    if isinstance(op.lies, tuple):
+        operands = [operands[op.plan.tensor_names.index(name)] for name in op.lies]
+    return as_pytorch_lays(result, operands)
 
 
 def _arguments(

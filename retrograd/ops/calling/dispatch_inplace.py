@@ -134,9 +134,9 @@ def dispatch_out(op: Op, args: tuple[Any, ...], out: Any) -> Any:
     tensors, arrays = operands
     if SPARSE.exist and has_sparse([*arrays, *(x._array for x in outs if isinstance(x, Tensor))]):
         raise sparse_array.refuse_out(op, [*tensors, *outs])
-    # a comparison or an index has no gradient to lose
+    # a comparison or an index has no gradient to lose, whatever it is written into
     operands_with_rules = op.plan.sources_of_edges(tensors)
-    for value in [*operands_with_rules, *outs]:
+    for value in [*operands_with_rules, *(outs if op.plan.edges else ())]:
         if isinstance(value, Tensor) and value._requires_grad and STATE.grad_enabled:
             raise errors.runtime_error(
                 f"{op.label}(): functions with out=... arguments don't support automatic "

@@ -12,6 +12,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import Backend, is_array
+from retrograd.backend.memory_order import converted
 from retrograd.engine.state import STATE
 from retrograd.engine.views import refresh
 from retrograd.ops import errors
@@ -132,7 +133,7 @@ def _cast(value: Any, target: dtypes.dtype, xp: Namespace) -> Any:
     if isinstance(value, list):
         return [_cast(item, target, xp) for item in value]
     if is_array(value):
-        return value if value.dtype is target.numpy else value.astype(target.numpy)
+        return value if value.dtype is target.numpy else converted(value, target.numpy)
     # a number: with integers it wraps around as PyTorch's does
     if target.category <= dtypes.INTEGER:
         return xp.asarray(value).astype(target.numpy)

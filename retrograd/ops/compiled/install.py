@@ -29,6 +29,7 @@ from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.node import FREED, BackwardCall, Freed, GraphRoot, Node
 from retrograd.lifecycle import site
 from retrograd.ops.calling.compile import BOUND
+from retrograd.ops.calling.dispatch import settled
 from retrograd.ops.compiled.runs import described
 from retrograd.ops.compiled.specification import describe
 from retrograd.ops.registry import RAW, RECORDED
@@ -66,6 +67,7 @@ def library_objects() -> dict[str, Any]:
         # caller.c, kernel.c, record.c
         "describe": describe,
         "asarray": np.asarray,
+        "settled": settled,
         "exp": np.exp,
         "log": np.log,
         "log1p": np.log1p,

@@ -54,6 +54,7 @@ def describe(op: Op, is_operator: bool, in_place: bool) -> dict[str, Any] | None
         "returns": op.returns,
         "loud": plan.loud,
         "is_elementwise": op.forward == "elementwise",
+        "lies": 0 if op.lies is None else 2 if op.lies == "rows" else 1,
         "any_dtype": plan.takes_any_dtype,
         "xp": HOT["xp"],
         "kernel": HOT[f"forward_{op.name}"],

@@ -135,6 +135,7 @@ def sub(xp: Namespace, input: Operand, other: Operand, *, alpha: complex = 1) ->
     check=_check_sub,
     half="steps",
     node_name="RsubBackward1",
+    numbers=("wrapped",),
     operators=("__rsub__",),
     elementwise=True,
     aten="rsub.Scalar",
@@ -151,6 +152,7 @@ def _rsub_number(xp: Namespace, input: Array, other: Operand, *, alpha: complex 
     check=_check_sub,
     half="steps",
     elementwise=True,
+    lies=("other", "input"),
 )
 def rsub(xp: Namespace, input: Array, other: Operand, *, alpha: complex = 1) -> Array:
     """``other - alpha * input``, elementwise with broadcasting."""

@@ -53,6 +53,7 @@ def _same_dtype(xp: Namespace, *values: Operand) -> list[Array]:
     other=lambda m, g, condition: m.where(condition, 0, g),
     half="move",
     out=True,
+    lies=("condition", "input", "other"),
     forward="elementwise",
     aten="where.self",
 )

@@ -190,6 +190,7 @@ def _gather_samples() -> list[Sample]:
     moves=True,
     out=True,
     samples=_gather_samples,
+    lies="rows",
 )
 def gather(
     xp: Namespace, input: Array, dim: int, index: Array, *, sparse_grad: bool = False

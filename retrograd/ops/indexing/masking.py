@@ -115,6 +115,7 @@ def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     inplace=True,
     elementwise=True,
     aten="masked_fill.Scalar",
+    lies="rows",
 )
 def masked_fill(xp: Namespace, input: Array, mask: Array, value: complex) -> Array:
     """`input` with `value`, a number, where `mask` is true."""
@@ -138,6 +139,7 @@ def _total_where(m: Table, g: Tensor, mask: Tensor) -> Tensor:
     node_name="MaskedFillBackward1",
     aten="masked_fill",
     aten_inplace="masked_fill_.Tensor",
+    lies="rows",
 )
 def _masked_fill_tensor(xp: Namespace, input: Array, mask: Array, value: Array) -> Array:
     """`input` with the element of a 0-d tensor where `mask` is true."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import BACKENDS, is_array, xp_of
+from retrograd.backend.memory_order import axes_by_memory
 from retrograd.backend.namespace import Namespace
 from retrograd.engine.function_node import underivable
 from retrograd.engine.grad_mode import check_counted
@@ -179,17 +180,14 @@ def _laid_out(xp: Namespace, shape: tuple[int, ...], dtype: DType, axes: Sequenc
 
 
 def array_like(array: Array, dtype: DType, order: memory_format | None = None) -> Array:
-    """Uninitialised memory in the shape of `array` and, if it is dense, in its memory order."""
+    """Uninitialised memory in the shape of `array` and in its memory order, without its gaps."""
     if type(array) is SPARSE_ARRAY:
         raise no_elements(array)
     xp = xp_of(array)
     if order is None or order is preserve_format:
         if is_dense(array):
             return xp.empty_like(array, dtype, order="K")
-        if 0 in array.strides:
-            return xp.empty(array.shape, dtype)
-        axes = sorted(range(array.ndim), key=lambda i: -array.strides[i])
-        return _laid_out(xp, array.shape, dtype, axes)
+        return _laid_out(xp, array.shape, dtype, axes_by_memory(array.shape, [array.strides]))
     return empty_array(xp, array.shape, dtype, order)
 
 
@@ -230,9 +228,13 @@ def address_of(array: Array) -> int:
 
 def owner_of(array: Array) -> Array:
     """The array that owns the memory, or the last one known on the way to it."""
-    while is_array(array.base):
-        array = array.base
-    return array
+    while True:
+        base = array.base
+        if not is_array(base):  # NumPy's `as_strided` puts an object with the array in between
+            base = getattr(base, "base", None)
+        if not is_array(base):
+            return array
+        array = base
 
 
 def region(flat: Array, shape: Sequence[int], offset: int, strides: Sequence[int]) -> Array:

@@ -20,7 +20,7 @@ from retrograd.tensor import Tensor
 def _check(name: str) -> Callable[..., None]:
     def check(input: Array, dim: int) -> None:
         axis = wrap_dim(dim, input.ndim)
-        if input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
+        if input.size and input.dtype.kind != "f" and input.dtype is not dtypes.BF16:
             last = axis == max(input.ndim - 1, 0)
             kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
             raise errors.not_implemented_for(kernel, input.dtype)

@@ -153,6 +153,7 @@ def _sum_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) -> 
     ),
     node_name="SumBackward1",
     out=True,
+    lies="rows",
     forward="linear",
     aten="sum.dim_IntList",
     saved_names={"dim": ("dim",)},
@@ -274,6 +275,8 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
     pairs = zip(reversed(wanted), reversed(shape), strict=False)
     if len(wanted) > len(shape) or builtins.any(n not in (1, have) for n, have in pairs):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    if self._array.dtype.kind in "biu":
+        self = RECORDED._to_dtype(self, dtypes.I64)
     return RECORDED.sum_to_size(self, wanted)
 
 
@@ -357,6 +360,7 @@ def _mean_all(xp: Namespace, input: Array, dtype: dtypes.dtype | None = None) ->
     input=lambda m, g, input_shape, dim, keepdim: spread_mean(m, g, input_shape, dim, keepdim),
     node_name="MeanBackward1",
     out=True,
+    lies="rows",
     forward="linear",
     aten="mean.dim",
     saved_names={"dim": ("dim",)},
@@ -616,6 +620,7 @@ compiled_first("_logsumexp_gradient", "logsumexp_gradient")
     second_names=("special.logsumexp",),
     saved_names={"dim": ("dim",)},
     inplace=False,
+    lies="rows",
 )
 def logsumexp(xp: Namespace, input: Array, dim: Ints | None, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
@@ -656,13 +661,25 @@ def _truth_samples() -> list[Sample]:
     return found
 
 
-@op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
+@op(
+    fast=False,
+    out="bool or uint8",
+    lies="rows",
+    samples=_truth_samples,
+    aten=by_dim("dim", "dims"),
+)
 def all(xp: Namespace, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not zero)."""
     return _truth("all", xp, input, dim, keepdim)
 
 
-@op(fast=False, out="bool or uint8", samples=_truth_samples, aten=by_dim("dim", "dims"))
+@op(
+    fast=False,
+    out="bool or uint8",
+    lies="rows",
+    samples=_truth_samples,
+    aten=by_dim("dim", "dims"),
+)
 def any(xp: Namespace, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether some element is true (not zero)."""
     return _truth("any", xp, input, dim, keepdim)

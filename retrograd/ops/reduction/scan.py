@@ -70,6 +70,7 @@ def reversed_cumsum(m: Table, g: Tensor, dim: int) -> Tensor:
     out=True,
     samples=_along(*_dtype_samples("float64"), Sample(T(values=[1.0, nan, inf, -inf]), 0)),
     forward="linear",
+    lies="rows",
 )
 def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Sum of the elements up to and including each place."""
@@ -91,6 +92,7 @@ compiled_first(
         Sample(T(values=[[1.0, 0.0, 2.0, 3.0], [0.0, 2.0, 0.0, 1.0], [1.0, 2.0, 3.0, 4.0]]), 1),
         Sample(T(values=[[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]]), 0),
     ),
+    lies="rows",
 )
 def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Product of the elements up to and including each place."""

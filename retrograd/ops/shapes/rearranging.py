@@ -22,7 +22,7 @@ _MOVED = (*FLOATS, *HALVES, *COMPLEX)  # dtypes to try where data only moves
 # -------------------------------------------------------------------------------- flip, rotate
 
 
-@inner_op(input=lambda m, g, dims: m.flip(g, dims), moves=True)
+@inner_op(input=lambda m, g, dims: m.flip(g, dims), moves=True, lies="together")
 def flip(xp: Namespace, input: Array, dims: Shape) -> Array:
     """The order of elements reversed along dimensions."""
     axes = wrap_dims(dims, input.ndim) if len(dims) else ()
@@ -101,7 +101,9 @@ def rot90(xp: Namespace, input: Array, k: int = 1, dims: Sequence[int] = (0, 1))
 
 
 @inner_op(
-    input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims), moves=True
+    input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims),
+    moves=True,
+    lies="together",
 )
 def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
