@@ -24,6 +24,7 @@ from retrograd.compat.names import public_names
 from retrograd.compat.reference_families import FAMILIES, family_of
 from retrograd.compat.reference_text import as_markdown
 from retrograd.compat.status import api_names, resolve, status_of
+from retrograd.core import python_function
 from retrograd.ops.registry import OPS, Op
 
 PAGES: dict[str, tuple[str, ...]] = {
@@ -269,12 +270,12 @@ def _short_signature(function: Callable[..., object]) -> str:
 
 @cache
 def _ops_by_function() -> dict[object, Op]:
-    return {op.function: op for op in OPS.values()}
+    return {python_function(op.function): op for op in OPS.values()}
 
 
 @cache
 def _ops_by_twin() -> dict[object, Op]:
-    return {op.inplace_function: op for op in OPS.values() if op.inplace_function is not None}
+    return {python_function(op.inplace_function): op for op in OPS.values() if op.inplace_name}
 
 
 def signature_of(path: str, value: Any) -> str:
@@ -283,11 +284,11 @@ def signature_of(path: str, value: Any) -> str:
     >>> signature_of("torch.mul", OPS["mul"].function)
     'torch.mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None)'
     """
-    twin = _ops_by_twin().get(value) if inspect.isfunction(value) else None
+    twin = _ops_by_twin().get(python_function(value)) if inspect.isfunction(value) else None
     # an in-place function is compiled at its first call, and shows its parameters only then
     found = inspect.signature(value) if twin is None else twin.signature
     parameters = [_readable(parameter) for parameter in found.parameters.values()]
-    op = _ops_by_function().get(value) if inspect.isfunction(value) else None
+    op = _ops_by_function().get(python_function(value)) if inspect.isfunction(value) else None
     if op is not None and op.out and not path.startswith("torch.Tensor."):
         if "out" not in found.parameters:
             parameters += _out_parameter(parameters)

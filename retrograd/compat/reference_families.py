@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from retrograd.core import python_function
 from retrograd.ops.registry import OPS
 
 FAMILIES = {
@@ -45,7 +46,7 @@ def family_of(name: str, value: object) -> str:
     if known is not None:
         return known
     target = value.fget if isinstance(value, property) else value
-    room = (getattr(target, "__module__", None) or "").split(".")
+    room = (getattr(python_function(target), "__module__", None) or "").split(".")
     if room[:2] == ["retrograd", "ops"] and len(room) > 2 and room[2] in FAMILIES:
         return room[2]
     return "random" if room[:2] == ["retrograd", "random"] else "other"

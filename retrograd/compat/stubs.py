@@ -26,6 +26,7 @@ from retrograd.compat.names import public_names
 from retrograd.compat.status import api_names
 from retrograd.compat.stub_annotations import Imports, Origin, written
 from retrograd.compat.stub_rows import row_lines, taken
+from retrograd.core import python_function
 from retrograd.namespaces.finder import PACKAGES, TABLED, described
 from retrograd.namespaces.rows import Made, Rows
 from retrograd.ops import kinds
@@ -87,15 +88,16 @@ def stub_path(module: str) -> str:
 @cache
 def _declarations() -> dict[object, Op]:
     """The op behind each function: its own, and the one that works in place."""
-    found: dict[object, Op] = {op.function: op for op in OPS.values()}
-    return found | {op.inplace_function: op for op in OPS.values() if op.inplace_function}
+    found: dict[object, Op] = {python_function(op.function): op for op in OPS.values()}
+    twins = [op for op in OPS.values() if op.inplace_function]
+    return found | {python_function(op.inplace_function): op for op in twins}
 
 
 def signatures(
     name: str, function: Callable[..., object], method: bool
 ) -> list[tuple[inspect.Signature, str]]:
     """The forms of a function, and the module whose names their annotations use ("" for forms)."""
-    op = _declarations().get(function)
+    op = _declarations().get(python_function(function))
     texts = getattr(function, "__forms__", None)
     if texts is not None:
         return [(form(text), "") for text in texts]
@@ -150,7 +152,7 @@ def _parameter(
 def _of_op(op: Op, function: Callable[..., object], method: bool) -> inspect.Signature:
     """The signature of an op for its caller: results as they come, and ``out=``."""
     found = op.signature.replace(return_annotation=_result(op))
-    if function is op.inplace_function:
+    if python_function(function) is python_function(op.inplace_function):
         return found.replace(return_annotation="Array")
     if op.out and not method and "out" not in found.parameters:
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -435,15 +437,19 @@ def _torch_name(place: types.ModuleType) -> str:
 
 def _stands_in_its_file(function: Callable[..., object]) -> bool:
     """Whether a type checker can read a function where it is written."""
+    function = python_function(function)
     if function.__module__ in {f"retrograd.{module}".rstrip(".") for module in MODULES}:
         return False
-    if hasattr(function, "__forms__") or any(function in t.values() for t in PUBLIC.values()):
+    public = (python_function(other) for table in PUBLIC.values() for other in table.values())
+    if hasattr(function, "__forms__") or any(other is function for other in public):
         return False
-    return vars(importlib.import_module(function.__module__)).get(function.__name__) is function
+    found = vars(importlib.import_module(function.__module__)).get(function.__name__)
+    return python_function(found) is function
 
 
 def _imported(name: str, value: Any, imports: Imports) -> list[str]:
     """A function or class from its own module; under another name it is an alias."""
+    value = python_function(value)
     if name == value.__name__:
         return [f"from {value.__module__} import {name} as {name}"]
     return [f"{name} = {imports.name_of(Origin(value.__module__, value.__name__))}"]

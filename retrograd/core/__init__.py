@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from retrograd.backend.kernels.built import check_sources
@@ -81,6 +82,21 @@ def caller(function: object, op: object, *, operator: bool = False, writer: str 
     return _core.Caller(function, op, operator, *((writer,) if writer else ()))
 
 
+def at(function: Any, key: str, module: str, name: str) -> Any:
+    """A public function where users find it: a call of it that fails is explained by its signature.
+
+    key  the place under which the signature is known; see `ops.calling.refusals`
+    """
+    if _core is None or not isinstance(function, FunctionType):
+        return function
+    if hasattr(function, "__unsupported__"):  # whatever it is called with
+        return function
+    if type(function) in (_core.Caller, _core.Shortcut):
+        compiled: Any = function
+        return compiled.at((key, module, name))
+    return _core.at(function, (key, module, name))
+
+
 def python_function(function: object) -> Any:
     """The Python function behind a caller or shortcut; any other function as it is."""
     return getattr(function, "python", function)
@@ -90,6 +106,12 @@ def call_python(flag: bool) -> None:
     """Whether all callers call their Python functions: somebody has changed these."""
     if _core is not None:
         _core.call_python(flag)
+
+
+def called(function: object) -> Any:
+    """The public function that was just called, of those with this Python function; or None."""
+    found = None if _core is None else _core.called()
+    return found if python_function(found) is function else None
 
 
 def use_parameter(kind: type) -> None:
@@ -105,7 +127,9 @@ def status() -> str:
 
 __all__ = [
     "AVAILABLE",
+    "at",
     "call_python",
+    "called",
     "caller",
     "compiled",
     "python_function",

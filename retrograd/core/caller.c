@@ -4,6 +4,7 @@
  * Python function: attributes are read from there and set there.
  */
 #include "caller.h"
+#include "shortcut.h"
 
 #include <structmember.h>
 
@@ -14,7 +15,9 @@ typedef struct {
     PyObject *op;
     PyObject *weak_references;
     CallPlan *plan; /* NULL before the first call */
+    PyObject *place; /* where users find it, see `refuse`; or NULL */
     PyObject *writer; /* of a function that works in place: its name, which the tensor remembers; or NULL */
+    KnownTypes known;
     int is_operator;
 } Caller;
 
@@ -96,9 +99,8 @@ run(const Caller *caller, Call *call)
 }
 
 static PyObject *
-call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
+call_either(Caller *caller, PyObject *const *arguments, size_t flags, PyObject *keywords, int checked)
 {
-    Caller *caller = (Caller *)self;
     if (core_ready && !core_calls_python && (caller->plan != NULL || prepare(caller) == 0)) {
         Call this = {.plan = caller->plan};
         const int is_rare = is_unusual(), is_batched = is_rare && caller->writer == NULL && is_batched_call(this.plan);
@@ -113,10 +115,29 @@ call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keyword
             PyErr_Clear(); /* nothing was changed: Python does it again, and explains */
         }
     }
-    if (PyErr_Occurred()) {
+    if (PyErr_Occurred() || (!checked && check_types(caller->place, &caller->known, arguments, flags, keywords) < 0)) {
         return NULL;
     }
     return PyObject_Vectorcall(caller->python, arguments, flags, keywords);
+}
+
+static PyObject *
+call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
+{
+    Caller *caller = (Caller *)self;
+    if (core_calls_python) {
+        note_called(self);
+    }
+    if (caller->place == NULL) {
+        return call_either(caller, arguments, flags, keywords, 1);
+    }
+    /* C looks at the types of operands itself, and not at those of options */
+    const int checked = caller->plan == NULL || caller->plan->option_count > 0;
+    if (checked && check_types(caller->place, &caller->known, arguments, flags, keywords) < 0) {
+        return NULL;
+    }
+    PyObject *result = call_either(caller, arguments, flags, keywords, checked);
+    return result != NULL ? result : refuse(caller->place, arguments, flags, keywords);
 }
 
 /* ---- what others see ---------------------------------------------------------------------------------------- */
@@ -125,6 +146,17 @@ static PyObject *
 get_forwarded(PyObject *self, void *name)
 {
     return PyObject_GetAttrString(((Caller *)self)->python, name);
+}
+
+/* Module and name, which depend on the place. */
+static PyObject *
+get_place(PyObject *self, void *name)
+{
+    PyObject *place = ((Caller *)self)->place;
+    if (place == NULL) {
+        return get_forwarded(self, name);
+    }
+    return Py_NewRef(PyTuple_GET_ITEM(place, strcmp(name, "__module__") == 0 ? 1 : 2));
 }
 
 static int
@@ -159,7 +191,7 @@ bind_method(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type))
 static PyObject *
 represent(PyObject *self)
 {
-    PyObject *name = get_forwarded(self, "__qualname__");
+    PyObject *name = get_place(self, "__qualname__");
     if (name == NULL) {
         return NULL;
     }
@@ -172,7 +204,7 @@ represent(PyObject *self)
 static PyObject *
 reduce(PyObject *self, PyObject *Py_UNUSED(nothing))
 {
-    return get_forwarded(self, "__qualname__");
+    return get_place(self, "__qualname__");
 }
 
 /* ---- the type ----------------------------------------------------------------------------------------------- */
@@ -208,9 +240,27 @@ deallocate(PyObject *self)
         PyObject_ClearWeakRefs(self);
     }
     clear(self);
+    forget_types(&((Caller *)self)->known);
     Py_CLEAR(((Caller *)self)->python);
+    Py_CLEAR(((Caller *)self)->place);
     Py_CLEAR(((Caller *)self)->writer);
     Py_TYPE(self)->tp_free(self);
+}
+
+/* The same function as users find it; its plan is read again when it is called. */
+static PyObject *
+at(PyObject *self, PyObject *place)
+{
+    Caller *caller = (Caller *)self, *made = (Caller *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
+    if (made != NULL) {
+        made->vectorcall = call;
+        made->python = Py_NewRef(caller->python);
+        made->op = Py_NewRef(caller->op);
+        made->is_operator = caller->is_operator;
+        made->place = Py_NewRef(place);
+        made->writer = Py_XNewRef(caller->writer);
+    }
+    return (PyObject *)made;
 }
 
 static PyObject *
@@ -242,8 +292,8 @@ make(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 static PyGetSetDef forwarded[] = {
     FORWARDED("__class__"), /* so that it passes for a function with `isinstance`, too */
     FORWARDED("__name__"),
-    FORWARDED("__qualname__"),
-    FORWARDED("__module__"),
+    {"__qualname__", get_place, set_forwarded, NULL, "__qualname__"},
+    {"__module__", get_place, set_forwarded, NULL, "__module__"},
     FORWARDED("__doc__"),
     FORWARDED("__dict__"),
     {NULL, NULL, NULL, NULL, NULL},
@@ -256,6 +306,7 @@ static PyMemberDef members[] = {
 
 static PyMethodDef caller_methods[] = {
     {"__reduce__", reduce, METH_NOARGS, NULL},
+    {"at", at, METH_O, "at(place): the same where users find it."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,17 +4,200 @@
 #include <stddef.h>
 #include <structmember.h>
 
+static PyObject *refused, *takes; /* of ops.calling.refusals */
+static PyObject *called;          /* the public function that was called last, while callers call Python */
+
+void
+note_called(PyObject *callable)
+{
+    Py_XSETREF(called, Py_NewRef(callable));
+}
+
+static PyObject *
+core_called(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    return Py_NewRef(called == NULL ? Py_None : called);
+}
+
+/* The arguments of a call as a tuple and a dictionary; 0 without them, with an error. */
+static int
+gather(PyObject *const *arguments, size_t flagged, PyObject *names, PyObject **args, PyObject **options)
+{
+    const Py_ssize_t count = PyVectorcall_NARGS(flagged), named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    *args = PyTuple_New(count);
+    *options = PyDict_New();
+    for (Py_ssize_t index = 0; *args != NULL && index < count; index++) {
+        PyTuple_SET_ITEM(*args, index, Py_NewRef(arguments[index]));
+    }
+    int failed = *args == NULL || *options == NULL;
+    for (Py_ssize_t index = 0; !failed && index < named; index++) {
+        failed = PyDict_SetItem(*options, PyTuple_GET_ITEM(names, index), arguments[count + index]) < 0;
+    }
+    if (failed) {
+        Py_CLEAR(*args);
+        Py_CLEAR(*options);
+    }
+    return !failed;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+static inline uint64_t
+mixed(uint64_t kind, const void *pointer)
+{
+    kind = (kind ^ (uint64_t)(uintptr_t)pointer) * UINT64_C(0x9E3779B97F4A7C15);
+    return kind ^ (kind >> 29);
+}
+
+static inline uint64_t *
+place_of(const KnownTypes *known, uint64_t kind)
+{
+    size_t index = kind & (known->size - 1);
+    while (known->kinds[index] != 0 && known->kinds[index] != kind) {
+        index = (index + 1) & (known->size - 1);
+    }
+    return &known->kinds[index];
+}
+
+static int
+note_types(KnownTypes *known, uint64_t kind)
+{
+    if (2 * known->count >= known->size) {
+        KnownTypes larger = {.size = known->size == 0 ? 8 : 2 * known->size};
+        larger.kinds = PyMem_Calloc(larger.size, sizeof *larger.kinds);
+        if (larger.kinds == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        for (size_t index = 0; index < known->size; index++) {
+            if (known->kinds[index] != 0) {
+                *place_of(&larger, known->kinds[index]) = known->kinds[index];
+            }
+        }
+        larger.count = known->count;
+        PyMem_Free(known->kinds);
+        *known = larger;
+    }
+    uint64_t *place = place_of(known, kind);
+    known->count += *place == 0;
+    *place = kind;
+    return 0;
+}
+
+void
+forget_types(KnownTypes *known)
+{
+    PyMem_Free(known->kinds);
+    *known = (KnownTypes){0};
+}
+
+int
+check_types(PyObject *place, KnownTypes *known, PyObject *const *arguments, size_t flagged, PyObject *names)
+{
+    if (known->unchecked || takes == NULL) {
+        return 0;
+    }
+    const Py_ssize_t count = PyVectorcall_NARGS(flagged), named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    uint64_t kind = (uint64_t)count + 1;
+    for (Py_ssize_t index = 0; index < count + named; index++) {
+        kind = mixed(kind, Py_TYPE(arguments[index]));
+    }
+    for (Py_ssize_t index = 0; index < named; index++) {
+        kind = mixed(kind, PyTuple_GET_ITEM(names, index)); /* names in a program's text are interned */
+    }
+    kind |= 1;
+    if (known->size != 0 && *place_of(known, kind) == kind) {
+        return 0;
+    }
+    PyObject *args, *options;
+    if (!gather(arguments, flagged, names, &args, &options)) {
+        return -1;
+    }
+    PyObject *answer = PyObject_CallFunctionObjArgs(takes, PyTuple_GET_ITEM(place, 0), args, options, NULL);
+    Py_DECREF(args);
+    Py_DECREF(options);
+    if (answer == NULL) {
+        return -1;
+    }
+    if (PyExceptionInstance_Check(answer)) { /* raised here, it begins on the user's line */
+        PyErr_SetObject((PyObject *)Py_TYPE(answer), answer);
+        Py_DECREF(answer);
+        return -1;
+    }
+    Py_DECREF(answer);
+    if (answer == Py_None) {
+        known->unchecked = 1;
+    }
+    return answer == Py_True ? note_types(known, kind) : 0;
+}
+
+/* ---- failures --------------------------------------------------------------------------------------------------- */
+
+PyObject *
+refuse(PyObject *place, PyObject *const *arguments, size_t flagged, PyObject *names)
+{
+    if (refused == NULL || !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL;
+    }
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject *args, *options, *instead = NULL;
+    if (gather(arguments, flagged, names, &args, &options)) {
+        instead = PyObject_CallFunctionObjArgs(refused, PyTuple_GET_ITEM(place, 0), args, options, error, NULL);
+        Py_DECREF(args);
+        Py_DECREF(options);
+    }
+    if (instead == NULL || instead == error) { /* whatever went wrong here, the mistake is what counts */
+        PyErr_Restore(type, error, traceback);
+    }
+    else { /* it begins on the user's line */
+        PyErr_SetObject((PyObject *)Py_TYPE(instead), instead);
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(traceback);
+    }
+    Py_XDECREF(instead);
+    return NULL;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
 static PyObject *
 shortcut_call(PyObject *callable, PyObject *const *arguments, size_t flagged, PyObject *names)
 {
     Shortcut *self = (Shortcut *)callable;
-    if (core_ready && !core_calls_python) {
-        PyObject *result = self->way(self, arguments, PyVectorcall_NARGS(flagged), names);
-        if (result != NULL || PyErr_Occurred()) {
-            return result;
-        }
+    if (self->place != NULL && check_types(self->place, &self->known, arguments, flagged, names) < 0) {
+        return NULL;
     }
-    return PyObject_Vectorcall(self->function, arguments, flagged, names);
+    if (core_calls_python) {
+        note_called(callable);
+    }
+    PyObject *result = NULL;
+    if (self->way != NULL && core_ready && !core_calls_python) {
+        result = self->way(self, arguments, PyVectorcall_NARGS(flagged), names);
+    }
+    if (result == NULL && !PyErr_Occurred()) {
+        result = PyObject_Vectorcall(self->function, arguments, flagged, names);
+    }
+    return result != NULL || self->place == NULL ? result : refuse(self->place, arguments, flagged, names);
+}
+
+static PyObject *
+make(PyObject *function, PyObject *given, PyObject *place, ShortWay way)
+{
+    Shortcut *self = PyObject_GC_New(Shortcut, &ShortcutType);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = shortcut_call;
+    self->function = Py_NewRef(function);
+    self->given = Py_NewRef(given);
+    self->place = Py_XNewRef(place);
+    self->known = (KnownTypes){0};
+    self->way = way;
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
 }
 
 PyObject *
@@ -25,20 +208,32 @@ new_shortcut(PyObject *const *arguments, Py_ssize_t argument_count, Py_ssize_t c
         return NULL;
     }
     PyObject *given = PyTuple_New(count);
-    Shortcut *self = given == NULL ? NULL : PyObject_GC_New(Shortcut, &ShortcutType);
-    if (self == NULL) {
-        Py_XDECREF(given);
-        return NULL;
-    }
-    for (Py_ssize_t index = 0; index < count; index++) {
+    for (Py_ssize_t index = 0; given != NULL && index < count; index++) {
         PyTuple_SET_ITEM(given, index, Py_NewRef(arguments[index + 1]));
     }
-    self->vectorcall = shortcut_call;
-    self->function = Py_NewRef(arguments[0]);
-    self->given = given;
-    self->way = way;
-    PyObject_GC_Track(self);
-    return (PyObject *)self;
+    PyObject *made = given == NULL ? NULL : make(arguments[0], given, NULL, way);
+    Py_XDECREF(given);
+    return made;
+}
+
+static PyObject *
+shortcut_at(PyObject *self, PyObject *place)
+{
+    Shortcut *shortcut = (Shortcut *)self;
+    return make(shortcut->function, shortcut->given, place, shortcut->way);
+}
+
+static PyObject *
+core_at(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *nothing = count != 2 || !PyFunction_Check(arguments[0]) || !PyTuple_Check(arguments[1]) ? NULL : PyTuple_New(0);
+    if (nothing == NULL) {
+        PyErr_SetString(PyExc_TypeError, "a place is given to a function");
+        return NULL;
+    }
+    PyObject *made = make(arguments[0], nothing, arguments[1], NULL);
+    Py_DECREF(nothing);
+    return made;
 }
 
 static int
@@ -46,6 +241,7 @@ shortcut_traverse(Shortcut *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->given);
+    Py_VISIT(self->place);
     return 0;
 }
 
@@ -54,6 +250,7 @@ shortcut_clear(Shortcut *self)
 {
     Py_CLEAR(self->function);
     Py_CLEAR(self->given);
+    Py_CLEAR(self->place);
     return 0;
 }
 
@@ -62,6 +259,7 @@ shortcut_dealloc(Shortcut *self)
 {
     PyObject_GC_UnTrack(self);
     shortcut_clear(self);
+    forget_types(&self->known);
     PyObject_GC_Del(self);
 }
 
@@ -96,15 +294,32 @@ shortcut_repr(PyObject *self)
     return PyObject_Repr(((Shortcut *)self)->function);
 }
 
+static PyObject *
+shortcut_module(PyObject *self, void *Py_UNUSED(nothing))
+{
+    PyObject *place = ((Shortcut *)self)->place;
+    return place != NULL ? Py_NewRef(PyTuple_GET_ITEM(place, 1))
+                         : PyObject_GetAttrString(((Shortcut *)self)->function, "__module__");
+}
+
+static PyObject *
+shortcut_name(PyObject *self, void *Py_UNUSED(nothing))
+{
+    PyObject *place = ((Shortcut *)self)->place;
+    return place != NULL ? Py_NewRef(PyTuple_GET_ITEM(place, 2))
+                         : PyObject_GetAttrString(((Shortcut *)self)->function, "__qualname__");
+}
+
 /* Pickled as a function is: by its name. */
 static PyObject *
 shortcut_reduce(PyObject *self, PyObject *Py_UNUSED(nothing))
 {
-    return PyObject_GetAttrString(((Shortcut *)self)->function, "__qualname__");
+    return shortcut_name(self, NULL);
 }
 
 static PyMethodDef shortcut_methods[] = {
     {"__reduce__", shortcut_reduce, METH_NOARGS, NULL},
+    {"at", shortcut_at, METH_O, "at(place): the same where users find it."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -117,6 +332,8 @@ shortcut_class(PyObject *self, void *Py_UNUSED(nothing))
 
 static PyGetSetDef shortcut_getset[] = {
     {"__class__", shortcut_class, NULL, NULL, NULL},
+    {"__module__", shortcut_module, NULL, NULL, NULL},
+    {"__qualname__", shortcut_name, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -150,4 +367,16 @@ add(PyObject *module)
     return PyModule_AddType(module, &ShortcutType);
 }
 
-const Part shortcut_part = {.add = add};
+static PyMethodDef methods[] = {
+    {"called", core_called, METH_NOARGS, "called(): the public function that was called last, while there are modes."},
+    {"at", (PyCFunction)(void (*)(void))core_at, METH_FASTCALL, "at(function, place): a function where users find it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static const Wanted wanted[] = {
+    {"refused", &refused},
+    {"takes", &takes},
+    {NULL, NULL},
+};
+
+const Part shortcut_part = {.methods = methods, .wanted = wanted, .add = add};

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from retrograd.above import above
+from retrograd.core import at
 
 
 def published(functions: dict[str, object], module: str) -> dict[str, Any]:
@@ -22,12 +23,14 @@ def published(functions: dict[str, object], module: str) -> dict[str, Any]:
     >>> pickle.loads(pickle.dumps(torch.nn.functional.relu)) is torch.nn.functional.relu
     True
     """
+    space = module.partition(".")[2] or "torch"
     for name, function in functions.items():
         if isinstance(function, FunctionType):
             place = sys.modules.get(function.__module__)
             if getattr(place, "__dict__", {}).get(function.__qualname__) is not function:
                 function.__module__ = module
                 function.__qualname__ = name
+            functions[name] = at(function, f"{space}.{name}", module, name)
     return functions
 
 

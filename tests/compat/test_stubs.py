@@ -11,6 +11,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.compat.stubs import ATTACHED, MODULES, MORE, PACKAGE, form, stub_path, stubs
+from retrograd.core import python_function
 from retrograd.namespaces import finder
 from retrograd.ops.registry import OPS, PUBLIC
 
@@ -90,8 +91,9 @@ def _functions() -> list[tuple[str, ast.FunctionDef]]:
 
 def _real(function: Any) -> inspect.Signature:
     """A function that works in place is compiled at its first call, and says nothing before."""
-    twins = {op.inplace_function: op for op in OPS.values()}
-    return twins[function].signature if function in twins else inspect.signature(function)
+    twins = {python_function(op.inplace_function): op for op in OPS.values()}
+    twin = twins.get(python_function(function))
+    return inspect.signature(function) if twin is None else twin.signature
 
 
 def test_parameters_and_defaults_are_those_of_the_functions() -> None:

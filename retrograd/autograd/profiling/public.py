@@ -15,6 +15,7 @@ from typing import Any
 
 from retrograd.above import above
 from retrograd.autograd.profiling.recorder import CURRENT, USER
+from retrograd.core import python_function
 
 _MODULES = {
     "torch": ("retrograd", ""),
@@ -57,32 +58,36 @@ def timed_names() -> Callable[[], None]:
     from retrograd.ops.registry import OPS, PUBLIC
     from retrograd.tensor import Tensor
 
-    timed_already = {op.function for op in OPS.values()}
-    timed_already |= {op.inplace_function for op in OPS.values() if op.inplace_function}
+    timed_already = {python_function(op.function) for op in OPS.values()}
+    timed_already |= {python_function(op.inplace_function) for op in OPS.values()}
     versions: dict[object, Callable[..., Any]] = {}
     places: list[
         tuple[object, str, Callable[..., Any]]
     ] = []  # who has the name, the name, the plain function
 
     def version(function: Any, name: str) -> Any:
-        if function not in versions:
-            versions[function] = _timed(function, f"aten::{_NAMES.get(name, name)}")
-        return versions[function]
+        own = python_function(function)
+        if own not in versions:
+            versions[own] = _timed(function, f"aten::{_NAMES.get(name, name)}")
+        return versions[own]
 
     for namespace, table in PUBLIC.items():
         module_name, prefix = _MODULES[namespace]
         module = importlib.import_module(module_name)
         for name, function in table.items():
-            if not isinstance(function, FunctionType) or function in timed_already:
+            if not isinstance(function, FunctionType):
+                continue
+            if python_function(function) in timed_already:
                 continue
             if function.__name__ in _WITHOUT_EVENTS or vars(module).get(name) is not function:
                 continue
             places.append((module, name, function))
             setattr(module, name, version(function, prefix + function.__name__))
     for name, function in list(vars(Tensor).items()):
-        if not isinstance(function, FunctionType) or function in timed_already:
+        own = python_function(function)
+        if not isinstance(function, FunctionType) or own in timed_already:
             continue
-        if function in versions or name in _METHODS:
+        if own in versions or name in _METHODS:
             places.append((Tensor, name, function))
             setattr(Tensor, name, version(function, name))
     places += _timed_classes()

@@ -124,7 +124,10 @@ def run_kernel(
     backend, arrays = on_one_device(arrays)
     if op.check is not None:
         positional, keywords = _arguments(plan, args, arrays)
-        op.check(*positional, **keywords)
+        try:
+            op.check(*positional, **keywords)
+        except Exception as error:  # but what does not broadcast comes first
+            raise (op.elementwise and _broken(arrays)) or error from None
     token = enter_quiet(QUIET)
     try:
         if op.promote:
@@ -164,6 +167,11 @@ def failure(operands: Sequence[object], error: Exception) -> Exception:
     """What to raise for an exception of a kernel: PyTorch's error where shapes do not broadcast."""
     if not isinstance(error, ValueError) or "broadcast" not in str(error):
         return errors.explained(error)
+    return _broken(operands) or error
+
+
+def _broken(operands: Sequence[object]) -> Exception | None:
+    """The error for operands whose shapes do not broadcast."""
     together: tuple[int, ...] = ()
     for operand in operands:
         if is_array(operand):
@@ -171,7 +179,7 @@ def failure(operands: Sequence[object], error: Exception) -> Exception:
                 together = np.broadcast_shapes(together, operand.shape)
             except ValueError:
                 return errors.broadcast(together, operand.shape)
-    return error
+    return None
 
 
 def settled(op: Op, result: Array, operands: Sequence[object]) -> Array:

@@ -117,9 +117,12 @@ def ask(function: Any, args: tuple[object, ...], options: dict[str, object]) -> 
 class _Entry:
     """What runs in the place of a function while there are modes."""
 
-    __slots__ = ("operator", "original", "public")
+    __slots__ = ("function", "operator", "original", "public")
 
-    def __init__(self, original: Callable[..., Tensor], public: object, operator: bool) -> None:
+    def __init__(
+        self, function: object, original: Callable[..., Tensor], public: object, operator: bool
+    ) -> None:
+        self.function = function
         self.original = original
         self.public = public  # what modes are given
         self.operator = operator  # which must be left to strangers
@@ -129,7 +132,8 @@ class _Entry:
             return self.original(*args, **options)
         if self.operator and not isinstance(args[-1], _NUMBERS):
             return self.original(*args, **options)
-        return ask(self.public, args, options)
+        public = None if self.operator else core.called(self.function)
+        return ask(public or self.public, args, options)
 
 
 class _Exchange:
@@ -152,7 +156,7 @@ class _Exchange:
         code = _asking_code(len(function.__code__.co_freevars))
         defaults = {
             **(function.__kwdefaults__ or {}),
-            "_function_modes": _Entry(original, public, operator),
+            "_function_modes": _Entry(function, original, public, operator),
         }
         self.asking = (code.replace(co_name=function.__name__), defaults)
 

@@ -6,6 +6,7 @@ function.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from retrograd.engine.node import FREED, BackwardCall, Freed, GraphRoot, Node
 from retrograd.lifecycle import site
 from retrograd.ops.calling.compile import BOUND
 from retrograd.ops.calling.dispatch import settled
+from retrograd.ops.calling.refusals import refused, takes
 from retrograd.ops.compiled.runs import described
 from retrograd.ops.compiled.specification import describe
 from retrograd.ops.registry import RAW, RECORDED
@@ -64,6 +66,9 @@ def library_objects() -> dict[str, Any]:
         # site.c
         "LIBRARY_FILES": site.LIBRARY_FILES,
         "sites_enabled": site.sites_enabled,
+        # shortcut.c
+        "refused": refused,
+        "takes": takes,
         # caller.c, kernel.c, record.c
         "describe": describe,
         "asarray": np.asarray,
@@ -118,10 +123,19 @@ def engine_objects() -> dict[str, Any]:
     }
 
 
+def place_methods() -> None:
+    """Let a call of a tensor's method that fails be explained by the method's signature."""
+    for name, member in list(vars(Tensor).items()):
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            placed = core.at(member, f"Tensor.{name}", "retrograd", f"Tensor.{name}")
+            setattr(Tensor, name, placed)
+
+
 def install() -> None:
     """Let the compiled core begin, if there is one."""
     if core.AVAILABLE:
         core._core.setup(library_objects())
+        place_methods()
         BOUND.add("mm")  # which rules in C call
         engine.COMPILED.run_backward = core._core.run_backward
         engine.COMPILED.backward = core._core.backward

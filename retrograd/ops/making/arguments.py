@@ -11,6 +11,7 @@ from retrograd import dtypes
 from retrograd.backend import Backend
 from retrograd.engine.state import STATE
 from retrograd.notices import explained, runtime_error
+from retrograd.ops.errors import type_name
 from retrograd.ops.kinds import Array
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import backend_at, layout, strided
@@ -68,7 +69,7 @@ def size_argument(
     elif not single or not _is_integer(first):
         raise TypeError(
             f"{function}(): argument '{keyword}' (position 1) must be tuple of ints, not "
-            f"{type(first).__name__}"
+            f"{type_name(first)}"
         )
     found = tuple([_one_size(function, keyword, i, n) for i, n in enumerate(size, 1)])
     if found and min(found) < 0:
@@ -97,10 +98,15 @@ def _is_integer(value: float) -> bool:
 
 
 def _one_size(function: str, keyword: str, position: int, value: float) -> int:
-    if not _is_integer(value):
+    if not _is_integer(value) and not (position > 1 and isinstance(value, bool)):
+        if position == 1:
+            raise TypeError(
+                f"{function}(): argument '{keyword}' (position 1) must be tuple of ints, but found "
+                f"element of type {type_name(value)} at pos 0"
+            )
         raise TypeError(
             f"{function}(): argument '{keyword}' failed to unpack the object at pos {position} "
-            f'with error "type must be tuple of ints,but got {type(value).__name__}"'
+            f'with error "type must be tuple of ints,but got {type_name(value)}"'
         )
     return int(value)
 
@@ -115,7 +121,7 @@ def as_number(function: str, name: str, position: int, value: object) -> Any:
         return value.item()
     raise TypeError(
         f"{function}(): argument '{name}' (position {position}) must be Number, not "
-        f"{type(value).__name__}"
+        f"{type_name(value)}"
     )
 
 
@@ -124,7 +130,7 @@ def as_integer(function: str, name: str, position: int, value: float) -> int:
     if not _is_integer(value):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be int, not "
-            f"{type(value).__name__}"
+            f"{type_name(value)}"
         )
     return int(value)
 

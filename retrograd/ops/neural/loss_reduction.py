@@ -18,7 +18,7 @@ def reduction_code(reduction: str) -> int:
     >>> reduction_code("sum")
     2
     """
-    code = _REDUCTIONS.get(reduction)
+    code = _REDUCTIONS.get(reduction) if isinstance(reduction, str) else None
     if code is not None:
         return code
     if reduction == "elementwise_mean":

@@ -1,1 +1,1 @@
-"""Wrong calls of public functions on PyTorch and on retrograd: what is refused, and in which words."""
+"""Wrong calls of public functions on both libraries: what is refused, and in which words."""

@@ -178,7 +178,7 @@ def evaluate(text: str, library: Any) -> Any:
 
 
 def names_of(library: Any) -> dict[str, Any]:
-    """The names that calls use: the library and tensors of a shape, with values that never change."""
+    """The names that calls use: the library, and tensors of a shape with fixed values."""
     found = _names.get(library.__name__)
     if found is None:
 

@@ -9,8 +9,8 @@ from tests.compat.wrong_calls.functions import Call
 
 # in the place of an argument
 VALUES = (
-    "[1.0, 2.0]", "'text'", "None", "True", "2", "-1", "-7", "9", "1.5", "2j", "()", "(1, 2)", "(-3,)",
-    "{}", "object", "torch.float32", "torch.ones(7, 5)", "i(2, 3)", "b(2, 3)", "c(2, 3)",
+    "[1.0, 2.0]", "'text'", "None", "True", "2", "-1", "-7", "9", "1.5", "2j", "()", "(1, 2)",
+    "(-3,)", "{}", "object", "torch.float32", "torch.ones(7, 5)", "i(2, 3)", "b(2, 3)", "c(2, 3)",
     "torch.ones(0)", "torch.tensor(2)", "torch.ones(2, 1, 3, 1, 2, 1)", "np.ones(3)", "[f(2), 'x']",
     "[f(2), f(3)]", "torch.ones(3, dtype=torch.float64)", "leaf(2, 3)", "(1.5, 2)", "inf",
 )  # fmt: skip
@@ -27,16 +27,18 @@ OPTIONS = (
     ("keepdim", "1"), ("keepdim", "'x'"), ("dtype", "torch.int64"), ("dtype", "torch.bool"),
     ("dtype", "'float32'"), ("dtype", "torch.complex64"), ("out", "3"), ("out", "[1.0]"),
     ("out", "torch.ones(2, dtype=torch.int8)"), ("out", "leaf(2, 3)"), ("input", "f(2, 3)"),
-    ("other", "f(2, 3)"), ("size", "(2, 3)"), ("alpha", "2"), ("alpha", "'x'"), ("device", "'nowhere'"),
-    ("requires_grad", "1"), ("layout", "1"), ("generator", "1"), ("reduction", "'total'"),
+    ("other", "f(2, 3)"), ("size", "(2, 3)"), ("alpha", "2"), ("alpha", "'x'"),
+    ("device", "'nowhere'"), ("requires_grad", "1"), ("layout", "1"), ("generator", "1"),
+    ("reduction", "'total'"),
     ("inplace", "True"), ("p", "-1"), ("eps", "'x'"), ("bias", "1"), ("weight", "1"),
     ("lr", "-1"), ("lr", "'x'"), ("weight_decay", "-1"), ("betas", "(2, 0.5)"),
 )  # fmt: skip
 
 
 def mistakes(call: Call) -> Iterator[Call]:
-    """All wrong calls that one change makes of a right one; some are still right."""
+    """All wrong calls that one change makes of a right one; some are still right, as it is."""
     function, args, options = call
+    yield call
     for place in range(len(args)):
         for value in VALUES:
             yield call._replace(args=(*args[:place], value, *args[place + 1 :]))
