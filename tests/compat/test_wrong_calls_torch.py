@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 SAME_TYPE = 0.975
-SAME_LINE = 0.86
+SAME_LINE = 0.91
 
 
 @pytest.fixture(scope="module")
