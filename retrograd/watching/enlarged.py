@@ -65,15 +65,18 @@ class Caches:
         return None
 
     def _named(self, tensors: Iterable[Any], frames: list[FrameType]) -> dict[str, Any]:
-        wanted = [t for t in tensors if _has_sizes(t) and not (t.is_leaf and t.requires_grad)]
+        wanted = [tensor for tensor in tensors if _may_grow(tensor)]
         held = paths_to(wanted, frames, self._reader.tensor)
         return {held[id(t)].path: t for t in wanted if id(t) in held and not held[id(t)].window}
 
 
-def _has_sizes(tensor: Any) -> bool:
-    """Whether it has dimensions; a parameter that waits for its first input refuses to say."""
+def _may_grow(tensor: Any) -> bool:
+    """Whether it has dimensions and is no parameter.
+
+    A parameter that waits for its first input and a view that may not follow a write refuse to say.
+    """
     try:
-        return bool(tensor.dim())
+        return bool(tensor.dim()) and not (tensor.is_leaf and tensor.requires_grad)
     except (RuntimeError, ValueError):
         return False
 

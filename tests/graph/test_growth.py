@@ -18,7 +18,7 @@ import retrograd
 from retrograd import graph
 from retrograd.backend.memory import bytes_in_use
 from retrograd.graph.growing import grown
-from retrograd.watching.enlarged import _holds, _remembered
+from retrograd.watching.enlarged import _holds, _may_grow, _remembered
 from retrograd.watching.heap import with_history
 from tests import forked
 
@@ -447,3 +447,4 @@ def test_a_view_that_cannot_follow_a_write_is_no_part_of_a_pile() -> None:
         row.grad_fn  # noqa: B018
     assert [tensor is base for tensor in with_history([row, base])] == [True]
     assert not grown(ordinal=10**6, first=0, since=0, before=10**9, calls=10**6)
+    assert not _may_grow(row)
