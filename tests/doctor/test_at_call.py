@@ -175,3 +175,5 @@ def test_the_callers_of_a_line_are_told_from_the_inside(tmp_path: Path) -> None:
     diagnosis = Diagnosis(cause="shared-subgraph", ways=[[outer, middle, inner]])
     found = list(at_call.callers(Fix("detach", inner), diagnosis))
     assert found == [(middle, inner), (outer, middle)]
+    found = list(at_call.callers(Fix("detach", middle), diagnosis))
+    assert found == [(middle, inner), (outer, middle)]  # its own line may be that of a call

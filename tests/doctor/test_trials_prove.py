@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.doctor.fixes.compare import gained, harm, idle
+from retrograd.doctor.fixes.compare import gained, harm, idle, losses_in_words
 from retrograd.doctor.result import Result, result_from
 from retrograd.watching.received import Course
 from tests.doctor.running import Run, doctor
@@ -129,6 +129,13 @@ def test_parameters_that_do_not_move() -> None:
 
 def test_parameters_that_get_a_gradient_only_now() -> None:
     assert gained(ran(".+"), ran("++")) == ["encoder.weight"]
+
+
+def test_how_the_loss_of_one_line_goes() -> None:
+    found = Result(courses=[course("++", "++", sites=1)], losses=[1.5, 0.75, 0.25])
+    assert losses_in_words(found) == "the loss goes from 1.5 to 0.25 in 3 calls"
+    found.courses[0].runs[0].sites = 2
+    assert losses_in_words(found) == ""
 
 
 # ------------------------------------------------------------------------- whole programs

@@ -212,7 +212,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, **by_text: Outcome | str) -> list[s
     return tried
 
 
-def test_a_proven_fix_comes_first_and_the_failed_one_loses_its_diff(
+def test_a_proven_fix_comes_first_and_the_failed_one_last_without_its_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diagnosis = proposed(tmp_path, "reduce-loss", "retain-graph", "detach")
@@ -222,10 +222,10 @@ def test_a_proven_fix_comes_first_and_the_failed_one_loses_its_diff(
         retain_graph=Outcome(Result(**GOOD), "", True),
     )
     verify_all([diagnosis], Request("train.py", first=Result(**FAILED)))
-    assert [fix.kind for fix in diagnosis.fixes] == ["retain-graph", "reduce-loss", "detach"]
-    assert [fix.verified for fix in diagnosis.fixes] == [True, False, None]
-    assert diagnosis.fixes[0].diff and not diagnosis.fixes[1].diff
-    assert diagnosis.fixes[1].verification == "the same error comes back"
+    assert [fix.kind for fix in diagnosis.fixes] == ["retain-graph", "detach", "reduce-loss"]
+    assert [fix.verified for fix in diagnosis.fixes] == [True, None, False]
+    assert diagnosis.fixes[0].diff and not diagnosis.fixes[2].diff
+    assert diagnosis.fixes[2].verification == "the same error comes back"
 
 
 def test_keeping_the_graph_proves_little_while_a_better_fix_was_not_tried(

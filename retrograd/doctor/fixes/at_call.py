@@ -28,11 +28,11 @@ from retrograd.watching import source
 
 
 def callers(fix: Fix, diagnosis: Diagnosis) -> Iterator[tuple[Place, Place]]:
-    """The lines that led to the line of a fix, innermost first, each with what it led to."""
+    """The line of a fix and those that led to it, innermost first, each with what it led to."""
     for stack in [*diagnosis.ways, *(span.stack for span in diagnosis.spans)]:
         for position, place in enumerate(stack):
             if (place.file, place.line) == (fix.place.file, fix.place.line):
-                yield from reversed(list(pairwise(stack[: position + 1])))
+                yield from reversed(list(pairwise(stack[: position + 2])))
                 return
 
 
@@ -185,10 +185,13 @@ def compute_later(draft: Draft, makers: list[ast.stmt], user: ast.stmt) -> None:
     others = [s for s in since if s not in makers]
     if any(names_bound(s) & ({n for m in makers for n in names_read(m)} | bound) for s in others):
         raise CannotWrite("what it is computed from has changed in between")
-    moves = not any(names_read(statement) & bound for statement in others)
+    staying = list(others)
+    for maker in reversed(makers):
+        if any(names_read(statement) & names_bound(maker) for statement in staying):
+            staying.append(maker)
     for maker in makers:
         start, end = draft.whole_lines(maker)
-        if moves:
+        if maker not in staying:
             draft.replace(start, end, "")
             text = draft.text[start:end]
         else:

@@ -40,7 +40,7 @@ def detach(task: Task) -> None:
         return
     stored = stored_value(task, statement)
     if stored is not None:
-        if task.is_deep and not isinstance(stored, (ast.Tuple, ast.List)):
+        if is_deep_in(task, statement) and not isinstance(stored, (ast.Tuple, ast.List)):
             raise CannotWrite("what is kept is not a tensor")
         _cut(task, stored)
         return
@@ -49,6 +49,10 @@ def detach(task: Task) -> None:
         if pair is not None and task.stands_for_value(pair[0]):
             _cut(task, pair[1])  # a running value that nobody sends back
             return
+    pair = assigned(statement)
+    if task.diagnosis.facts.get("ends_pass") and pair and task.stands_for_value(pair[0]):
+        _cut(task, pair[1])
+        return
     reads = _reads(task, statement)
     if reads:
         _cut_reads(task, statement, reads)
@@ -94,6 +98,19 @@ def stored_value(task: Task, statement: ast.stmt) -> ast.expr | None:
         if not _reads(task, statement):
             return target[1]
     return None
+
+
+def is_deep_in(task: Task, statement: ast.stmt) -> bool:
+    """Whether the value lies deep in what a statement stores.
+
+    `history["loss"].append(loss)` stores the tensor itself, where the value is
+    `history["loss"][3]`.
+    """
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not task.is_deep or not isinstance(call, ast.Call):
+        return task.is_deep
+    around = [n for n in ast.walk(receiver(call)) if isinstance(n, ast.Subscript)]
+    return len(task.items) - len(around) != 1
 
 
 def _cut(task: Task, value: ast.expr) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from retrograd.doctor.fixes.carried import ADDING, must_be_known, stored_value
+from retrograd.doctor.fixes.carried import ADDING, is_deep_in, must_be_known, stored_value
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
     CannotWrite,
@@ -14,6 +14,7 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     first_line,
+    names_bound,
     names_of_scope,
     names_read,
     receiver,
@@ -41,7 +42,7 @@ def item_for_logging(task: Task) -> None:
         draft.suffix(target[1], _as_number(draft, dotted(target[0].value)))
         return
     stored = stored_value(task, statement)
-    if stored is None or task.is_deep:
+    if stored is None or is_deep_in(task, statement):
         raise CannotWrite("the line keeps no tensor by itself")
     _plain_tensor(stored)
     assert isinstance(statement, ast.Expr)
@@ -60,17 +61,36 @@ def _number(task: Task, target: ast.expr, added: ast.expr) -> None:
     draft, total = task.draft, dotted(target)
     _plain_tensor(added)
     suffix = _as_number(draft, total)
-    draft.suffix(added, suffix)
+    own = added.id if isinstance(added, ast.Name) else ""
+    if own or not _is_sent_back(draft, target):
+        draft.suffix(added, suffix)
+    else:
+        known = names_bound(draft.scope_of(target)) | names_bound(draft.tree)
+        own = next((name for name in ("loss", "batch_loss", "own_loss") if name not in known), "")
+        if not own:
+            raise CannotWrite("there is no free name for what is added")
+        draft.insert_before(task.statement, f"{own} = {draft.written(added)}")
+        draft.rewrite(added, own + suffix)
     for node in ast.walk(draft.scope_of(target)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if total and dotted(node.func.value) == total:
                 if called(node) == "backward":  # the loss of this pass is what is meant
-                    if not isinstance(added, ast.Name):
-                        raise CannotWrite("the total is sent back, and what is added has no name")
-                    draft.rewrite(node.func.value, added.id)
+                    draft.rewrite(node.func.value, own)
                 elif called(node) == "item" and suffix == ".item()":
                     _not_in_text(draft, node)
                     draft.rewrite(node, draft.written(node.func.value))
+
+
+def _is_sent_back(draft: Draft, total: ast.expr) -> bool:
+    """Whether `backward` is called on a total itself."""
+    return any(
+        isinstance(node, ast.Call)
+        and called(node) == "backward"
+        and isinstance(node.func, ast.Attribute)
+        and dotted(total) != ""
+        and dotted(node.func.value) == dotted(total)
+        for node in ast.walk(draft.scope_of(total))
+    )
 
 
 def _not_in_text(draft: Draft, node: ast.expr) -> None:

@@ -163,6 +163,16 @@ def gained(first: Result, now: Result) -> list[str]:
     ]
 
 
+def losses_in_words(now: Result) -> str:
+    """How the loss goes, if all that the trial sent back came from one line; "" else."""
+    if len(now.courses) != 1 or len(now.losses) < ENOUGH:
+        return ""
+    if any(run.sites != 1 for run in now.courses[0].runs):
+        return ""
+    first, last = now.losses[0], now.losses[-1]
+    return f"the loss goes from {first:.3g} to {last:.3g} in {len(now.losses)} calls"
+
+
 def named(names: list[str]) -> str:
     """`a`, `a and b`, `a, b, c and 4 more`."""
     if len(names) > SHOWN + 1:

@@ -71,7 +71,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "register-modules": (optimizers.register_modules, elsewhere.make_parameter),
     "recompute-forward": (
         *(recompute.recompute_forward, recompute.recompute_with_inputs),
-        at_call.recompute_between,
+        *(recompute.without_cache, at_call.recompute_between),
     ),
     "register-once": (unnoticed.register_once,),
     "unscale-first": (unnoticed.unscale_first,),

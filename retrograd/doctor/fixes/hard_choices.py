@@ -42,7 +42,8 @@ def _soft_forms(task: Task, statement: ast.stmt) -> Iterator[tuple[ast.expr, str
         soft = soft or _sampled(draft, node)
         if soft:
             covered.update(ast.walk(whole))
-            yield whole, soft
+            alone = isinstance(draft.parents[whole], (ast.stmt, ast.Call, ast.keyword))
+            yield whole, soft if alone or " @ " not in soft else f"({soft})"
 
 
 def _as_numbers(node: ast.expr) -> ast.expr:

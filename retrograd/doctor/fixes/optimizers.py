@@ -108,10 +108,10 @@ def _first_list(draft: Draft, statement: ast.stmt) -> tuple[ast.expr, ast.expr]:
 
 def hold_the_original(task: Task) -> None:
     """The optimizer was given a copy of the model: give it the model's own parameters."""
-    draft = task.draft
+    draft, built = task.draft, task.same_file(task.diagnosis.error_line) or task.fix.place
     sources = [
         node.func.value
-        for node in draft.walk(_builder(task).value)
+        for node in draft.walk(draft.statement_at(built.line))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("parameters", "named_parameters")

@@ -8,6 +8,7 @@ from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
     CannotWrite,
     Draft,
+    assigned,
     call_statement,
     called,
     dotted,
@@ -53,8 +54,8 @@ def reorder_step(task: Task) -> None:
                 _move_after(task.draft, step, backward)
                 if not clears:
                     task.fix.cost = task.fix.cost or (
-                        f"{_owner(step)}.step() then also uses what the later backward adds to the "
-                        "gradients of its parameters"
+                        f"{_owner(task.draft, step)}.step() then also uses what the later backward "
+                        "adds to the gradients of its parameters"
                     )
                 return
     _move_writing_after(task, backwards)
@@ -119,8 +120,8 @@ def zero_grad(task: Task) -> None:
             for node in ast.walk(scope)
             if isinstance(node, ast.stmt) and call_statement(node, "step") is not None
         ]
-        steps = [s for s in steps if not _is_schedule(s) and draft.scope_of(s) is scope]
-    owners = {_owner(step) for step in steps}
+        steps = [s for s in steps if not _is_schedule(draft, s) and draft.scope_of(s) is scope]
+    owners = {_owner(draft, step) for step in steps}
     if len(owners) != 1 or "" in owners:
         raise CannotWrite("it is not known which optimizer is meant")
     owner = owners.pop()
@@ -141,15 +142,28 @@ def zero_grad(task: Task) -> None:
     draft.insert_after(step, f"{owner}.zero_grad()")
 
 
-def _owner(statement: ast.stmt) -> str:
+def _owner(draft: Draft, statement: ast.stmt) -> str:
     """The optimizer of a step; `scaler.step(optimizer)` is one of the optimizer."""
     call = call_statement(statement, "step")
     if call is None:
         return ""
     owner = dotted(receiver(call))
-    scaled = "scaler" in owner.lower() and len(call.args) == 1
-    return dotted(call.args[0]) if scaled else owner
+    if len(call.args) == 1 and (_is_made_by(draft, owner, "Scaler") or "scaler" in owner.lower()):
+        return dotted(call.args[0])
+    return owner
 
 
-def _is_schedule(statement: ast.stmt) -> bool:
-    return "sched" in _owner(statement).lower() or "scaler" in _owner(statement).lower()
+def _is_schedule(draft: Draft, statement: ast.stmt) -> bool:
+    owner = _owner(draft, statement)
+    return "sched" in owner.lower() or _is_made_by(draft, owner, "LR")
+
+
+def _is_made_by(draft: Draft, name: str, words: str) -> bool:
+    """Whether the file binds a variable to what a class with these words in its name makes."""
+    own = name.rpartition(".")[2]
+    for node in ast.walk(draft.tree):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None and own and dotted(pair[0]).rpartition(".")[2] == own:
+            if isinstance(pair[1], ast.Call) and words in called(pair[1]):
+                return True
+    return False

@@ -95,6 +95,39 @@ def _without_memory(draft: Draft, function: Function) -> None:
     remove_decorator(draft, function, lambda text: "cache" in text or "memo" in text)
 
 
+def without_cache(task: Task) -> None:
+    """`if self.table is None: self.table = f()`: computed each time, without the test."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None:
+        raise CannotWrite("the line keeps nothing")
+    test = draft.parents[statement]
+    if isinstance(test, ast.If) and statement in test.body and not test.orelse:
+        if not _asks_for(draft, test.test, pair[0]):
+            raise CannotWrite("the test before it is about something else")
+        inner = draft.reindented(
+            test.body, draft.indentation(test.body[0]), draft.indentation(test)
+        )
+        draft.replace(*draft.whole_lines(test), inner)
+        return
+    block = draft.block_of(statement)
+    for earlier in block[: block.index(statement)]:
+        if isinstance(earlier, ast.If) and not earlier.orelse and len(earlier.body) == 1:
+            if isinstance(earlier.body[0], ast.Return) and _asks_for(draft, earlier.test, pair[0]):
+                draft.remove(earlier)
+                return
+    raise CannotWrite("no test of what is kept stands before the line")
+
+
+def _asks_for(draft: Draft, test: ast.expr, kept: ast.expr) -> bool:
+    """Whether a test asks if something is kept already: `x is None`, `not x`, `key in x`."""
+    own = draft.written(kept.value) if isinstance(kept, ast.Subscript) else draft.written(kept)
+    return any(
+        isinstance(node, (ast.Name, ast.Attribute)) and draft.written(node) == own
+        for node in ast.walk(test)
+    )
+
+
 # ------------------------------------------------------------------ a variable of a function
 
 

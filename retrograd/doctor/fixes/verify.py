@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from retrograd.diagnostics.report import Fix
-from retrograd.doctor.fixes.compare import gained, harm, idle, named
+from retrograd.doctor.fixes.compare import gained, harm, idle, losses_in_words, named
 from retrograd.doctor.fixes.edits import (
     FileEdit,
     choose,
@@ -171,7 +171,7 @@ def _rank(diagnosis: Diagnosis) -> None:
     proven: list[Fix] = []
     rest: list[Fix] = []
     for fix in diagnosis.fixes:
-        waits = fix.kind in EVASIVE and any(other.verified is None for other in rest)
+        waits = fix.kind in EVASIVE and any(_is_better(other) for other in rest)
         (proven if fix.verified and not waits else rest).append(fix)
     proven.sort(key=_idle_of)
     for fix in rest:
@@ -179,10 +179,32 @@ def _rank(diagnosis: Diagnosis) -> None:
             fix.diff = ""
     rest.sort(key=lambda fix: fix.verified is False)
     diagnosis.fixes = proven + rest
+    _leave_out_repeated(diagnosis)
+    for fix in diagnosis.fixes[:1]:  # "or compute it again" was written as the second
+        fix.text = fix.text.removeprefix("or ").removeprefix("or, ")
     _leave_out_harm(diagnosis)
     tried = [fix for fix in diagnosis.fixes if fix.verified is False]
     if tried and not _is_proven(diagnosis):
         diagnosis.notes.append("no proposal could be proven by running the program again")
+
+
+def _is_better(fix: Fix) -> bool:
+    """Whether one that was not tried may still be what is meant.
+
+    Losses that cannot be made one sum are as well sent back one by one.
+    """
+    return fix.verified is None and (bool(fix.diff) or fix.kind != "combine-losses")
+
+
+def _leave_out_repeated(diagnosis: Diagnosis) -> None:
+    """A trial may have led two proposals to the same text: it is shown once."""
+    shown: list[FileEdit] = []
+    for fix in list(diagnosis.fixes):
+        edit = edit_of(fix) if fix.diff else None
+        if edit is not None and edit in shown:
+            diagnosis.fixes.remove(fix)
+        elif edit is not None:
+            shown.append(edit)
 
 
 def _leave_out_harm(diagnosis: Diagnosis) -> None:
@@ -224,24 +246,23 @@ def _try(
         fix.verified, fix.verification = False, fix.verification or problem
         if problem == harm(request.first, found.result, diagnosis.cause == "zero-grad-misuse"):
             vars(fix)["_harmful"] = True
-        further = _further(form, found, diagnosis, fix)
+        further = _further(form, found, fix)
         if further is not None and further not in seen and len(seen) < MOST_FORMS:
             waiting.insert(0, further)
 
 
-def _further(form: FileEdit, found: Outcome, diagnosis: Diagnosis, fix: Fix) -> FileEdit | None:
+def _further(form: FileEdit, found: Outcome, fix: Fix) -> FileEdit | None:
     """The edit with what the trial itself advises: of two carried states the second one too.
 
     A state that is cut where it is read may still grow where it is kept: then it is cut there too.
     """
     for again in found.result.diagnoses[:1]:
-        if again.cause in (diagnosis.cause, "accumulated-history"):
-            for advised in again.fixes[:1]:
-                if advised.kind == fix.kind:
-                    try:
-                        return write_further(form, advised, again)
-                    except CannotWrite:
-                        return None
+        for advised in again.fixes[:1]:
+            if advised.kind == fix.kind:
+                try:
+                    return write_further(form, advised, again)
+                except CannotWrite:
+                    return None
     return None
 
 
@@ -317,6 +338,9 @@ def judge(
         return f"the program ends with status {result.status}"
     if found.stopped and not _got_far(found, first):
         return f"?not decided: the trial was stopped ({found.stopped}) after {result.calls} calls"
+    lost = _lost(first, result, fix, diagnosis.cause)
+    if lost:
+        return lost
     before, after = Counter(d.cause for d in diagnoses), Counter(d.cause for d in result.diagnoses)
     before[diagnosis.cause] -= 1
     if first.error and fix.kind not in ("retain-graph", "create-graph"):
@@ -325,9 +349,6 @@ def judge(
     if new:
         again = new[0] == diagnosis.cause
         return "the same report comes back" if again else f"then there is {new[0]}"
-    lost = _lost(first, result, fix, diagnosis.cause)
-    if lost:
-        return lost
     partly = diagnosis.facts.get("partly")  # cut off from one loss, reached by another
     if diagnosis.cause in GIVING and not partly and _received(result) <= _received(first):
         if not first.error:
@@ -375,7 +396,8 @@ def praise(found: Outcome, first: Result) -> str:
         words += ", but retain_graph is no longer needed then"
     if total:
         words += f"; {trained} of {total} parameters get gradients"
-    return words + _also(first, result)
+    how = losses_in_words(result)
+    return words + (f"; {how}" if how else "") + _also(first, result)
 
 
 def _also(first: Result, result: Result) -> str:

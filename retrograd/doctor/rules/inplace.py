@@ -191,17 +191,15 @@ def _written(saved: SavedValue, at: Raised, watched: Watched) -> Diagnosis | Non
             facts=_facts(saved),
         )
     line = _line_to_change(stack)
-    fixes = [
+    fixes = _or_read_a_copy(
         Fix(
             "clone-before-inplace",
             line,
             "use the out-of-place form, or write into a clone",
             cost="one more tensor of this size",
-        )
-    ]
-    if made and made[-1] != line and statements.reads_item_of(made[-1], written):
-        reason = "compute with a copy of what is read: the rest may be written then"
-        fixes.insert(0, Fix("clone", made[-1], reason))
+        ),
+        made,
+    )
     return Diagnosis(
         cause="inplace-after-save",
         title="an in-place operation changed a value that backward needs",
@@ -322,11 +320,22 @@ def _guessed(saved: SavedValue, at: Raised, made: list[Place]) -> Diagnosis | No
         f"in place is line {written.line}; it was not seen writing.",
         error_line=at.place,
         created_at=[written, place],
-        fixes=[Fix("clone-before-inplace", written, "use the out-of-place form")],
+        fixes=_or_read_a_copy(
+            Fix("clone-before-inplace", written, "use the out-of-place form"), made
+        ),
+        tensor=_name_written(written),
         spans=[Span("saved", place, made), Span("needed", at.place, at.stack)],
         error=at.message,
         facts=_facts(saved),
     )
+
+
+def _or_read_a_copy(fix: Fix, made: list[Place]) -> list[Fix]:
+    """Where the line that saved reads items of what is written, a copy of them does best."""
+    if not made or made[-1] == fix.place or not statements.reads_item_of(made[-1], fix.place):
+        return [fix]
+    reason = "compute with a copy of what is read: the rest may be written then"
+    return [Fix("clone", made[-1], reason), fix]
 
 
 def _line_to_change(stack: list[Place]) -> Place:

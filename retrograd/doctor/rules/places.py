@@ -80,7 +80,7 @@ def detach_line(evidence: SecondBackward) -> Place | None:
         if stored is not None:
             return stored
     if evidence.repetition is not None and consumers:
-        alias = _line_renaming(evidence)
+        alias = _line_renaming(evidence) or line_that_ends_pass(evidence)
         if alias is not None:
             return alias
         # a variable of the loop's own frame: the line that hands it on
@@ -171,6 +171,24 @@ def _line_renaming(evidence: SecondBackward) -> Place | None:
             if any(_is_named(target, held.path) for target in statement.targets):
                 return Place(repetition.file, statement.lineno)
     return None
+
+
+def line_that_ends_pass(evidence: SecondBackward) -> Place | None:
+    """`center = 0.9 * center + ...` for the next pass only, where several lines take it from there.
+
+    To cut it in this line is to cut it in all of them.
+    """
+    held, repetition = evidence.held, evidence.repetition
+    if held is None or not held.path.isidentifier() or not evidence.made:
+        return None
+    if repetition is None or repetition.loop is None:
+        return None
+    made, loop = in_chain(evidence.made, repetition.chain), repetition.loop
+    if made is None or not source.writes(made.file, made.line, held.path):
+        return None
+    lines = range(loop.header, loop.end + 1)
+    used = {line for line in lines if source.reads(made.file, line, held.path)}
+    return made if len(used) > 1 and max(used) <= made.line else None
 
 
 def _is_rebound_in_loop(evidence: SecondBackward, held: Held) -> bool:
@@ -264,6 +282,29 @@ def carried_together(evidence: SecondBackward) -> list[str]:
         return []
     names = source.assigned_names(made.file, made.line)
     return [name for name in names if source.reads(used.file, used.line, name)]
+
+
+def handed_to_both(evidence: SecondBackward) -> tuple[Place, str] | None:
+    """Where the ways to the two calls part: the earlier line, and the one value both are given."""
+    before, after = (evidence.log.places_of(call.stack) for call in (evidence.freer, evidence.call))
+    for early, late in zip(before, after, strict=False):
+        if (early.file, early.line) == (late.file, late.line):
+            continue
+        given = _arguments(early) & _arguments(late)
+        return (early, given.pop()) if early.file == late.file and len(given) == 1 else None
+    return None
+
+
+def _arguments(place: Place) -> set[str]:
+    """The variables that the calls of a line are given as they are."""
+    statement = source.statement_at(place.file, place.line)
+    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)] if statement else []
+    return {
+        argument.id
+        for call in calls
+        for argument in [*call.args, *(keyword.value for keyword in call.keywords)]
+        if isinstance(argument, ast.Name)
+    }
 
 
 def diverging_line(evidence: SecondBackward) -> Place | None:

@@ -10,7 +10,7 @@ from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.evidence.flow import joins_loss
 from retrograd.doctor.evidence.second_backward import SecondBackward, Stack, gather
 from retrograd.doctor.model import Diagnosis
-from retrograd.doctor.rules import places, same_loss
+from retrograd.doctor.rules import places, same_loss, unseen_release
 from retrograd.doctor.rules.second_words import (
     cost_of_retaining,
     failing_place,
@@ -36,52 +36,12 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         return []
     evidence = gather(watched)
     if evidence is None:
-        return [_unseen(watched)]
+        return [unseen_release.diagnosis(watched)]
     for rule in RULES:
         found = rule(evidence, watched)
         if found is not None:
             return [_completed(found, evidence)]
     return []
-
-
-def _unseen(watched: Watched) -> Diagnosis:
-    """No call that was seen has released the graph: say what is certain."""
-    failure = watched.recorder.failure
-    assert failure is not None
-    log = failure.call.log
-    stack = log.places_of(failure.call.stack)
-    failing = stack[-1] if stack else Place("?", 0)
-    made = [place for _, place in log.stack_of(max(failure.call.roots, default=0))]
-    first_line = str(failure.error).splitlines()[0]
-    own = failure.call
-    for call in watched.recorder.calls[: own.index]:
-        if call.root_ids == own.root_ids and call.roots == own.roots and not call.retain:
-            return Diagnosis(
-                cause="same-loss-twice",
-                title="backward is called again on a loss that another thread has sent back",
-                why="The first backward released the values that the graph needs; nothing has "
-                "computed the loss again since.",
-                error_line=failing,
-                created_at=list(dict.fromkeys(reversed(made))) or [failing],
-                freed_at=call.log.place_of(call.stack),
-                fixes=[Fix("remove-extra-backward", failing, "one backward gives the gradients")],
-                spans=[Span("used again", failing, stack)],
-                error=f"{type(failure.error).__name__}: {first_line}",
-            )
-    return Diagnosis(
-        cause="shared-subgraph",
-        title="a part of this graph was released by a call that was not seen",
-        why="Another thread, compiled code, or a call before the program was watched has sent "
-        "something back through the same graph.",
-        error_line=failing,
-        created_at=list(dict.fromkeys(reversed(made))) or [failing],
-        fixes=[
-            Fix("combine-losses", failing, "send what shares a forward pass back in one call"),
-            Fix("recompute-forward", failing, "or run the forward pass again for this call"),
-        ],
-        spans=[Span("used again", failing, stack)],
-        error=f"{type(failure.error).__name__}: {first_line}",
-    )
 
 
 def ended_it(watched: Watched) -> bool:
@@ -196,6 +156,9 @@ def _within_one_pass(evidence: SecondBackward, watched: Watched) -> Diagnosis | 
         return base
     if evidence.any_step_between:
         handed = _reading_line(_users_in_freed_graph(evidence, watched), evidence)
+        shared = places.handed_to_both(evidence) if handed is None else None
+        if shared is not None:  # the first user is gone: by the text of the two lines
+            handed, base.tensor = shared
         if handed is not None and _gradients_thrown_away(evidence, watched):
             base.why += (
                 " The first loss does not train what is behind it: no step used those gradients."
@@ -557,6 +520,8 @@ def for_the_edit(evidence: SecondBackward) -> dict[str, object]:
     found: dict[str, object] = {}
     if evidence.held is not None and evidence.held.container is not None:
         found["container"] = type(evidence.held.container).__name__
+    if places.line_that_ends_pass(evidence) is not None:
+        found["ends_pass"] = True
     together = places.carried_together(evidence)
     if len(together) > 1:
         found["together"] = together
@@ -571,7 +536,7 @@ def _completed(diagnosis: Diagnosis, evidence: SecondBackward) -> Diagnosis:
     diagnosis.error = f"{type(evidence.failure.error).__name__}: {first_line}"
     diagnosis.freed_at = evidence.log.place_of(evidence.freer.stack)
     diagnosis.created_at = diagnosis.created_at or made_lines(evidence)
-    diagnosis.tensor = name_of(evidence)
+    diagnosis.tensor = diagnosis.tensor or name_of(evidence)
     words = repeats.in_words(evidence.freer, evidence.repetition)
     again = repeats.in_words(evidence.call, evidence.repetition)
     diagnosis.ways = [[place for _, place in stack] for stack in evidence.consumers[:2]]
