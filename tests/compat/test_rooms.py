@@ -110,6 +110,9 @@ def test_a_call_upwards_points_up_and_fits(name):
     target = CONNECTIONS[name].partition(":")[0].partition(".")[0]
     assert ROOMS.index(target) > ROOMS.index(name.partition(".")[0])
     declared = inspect.signature(getattr(import_module(f"retrograd.{module}"), function))
-    if any(p.kind is p.VAR_KEYWORD for p in declared.parameters.values()):
+    parameters = declared.parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return  # passes options on
-    inspect.signature(defined(name)).bind(*declared.parameters)
+    named = {p.name: p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    inspect.signature(defined(name)).bind(*positional, **named)
