@@ -30,10 +30,25 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found: list[Diagnosis] = []
     for name in ERRORS if watched.error is not None else SILENT:
         found += _ask(name, watched)
+    found = _each_mistake_once(found)
     for diagnosis in found:
         diagnosis.level = "error" if diagnosis.error else "warning"
         _decide_about_retaining(diagnosis)
     return found
+
+
+def _each_mistake_once(found: list[Diagnosis]) -> list[Diagnosis]:
+    """Findings at the same lines are one mistake: a function may make an optimizer at each call."""
+    groups: dict[object, list[Diagnosis]] = {}
+    for diagnosis in found:
+        fixed = [(fix.kind, fix.place) for fix in diagnosis.fixes]
+        lines = (diagnosis.error_line, diagnosis.freed_at, *diagnosis.created_at, *fixed)
+        groups.setdefault((diagnosis.cause, diagnosis.title, lines), []).append(diagnosis)
+    for first, *others in groups.values():
+        if others:
+            times = "once" if len(others) == 1 else f"{len(others)} times"
+            first.notes.append(f"The same was found {times} more, for what these lines made anew.")
+    return [group[0] for group in groups.values()]
 
 
 def _decide_about_retaining(diagnosis: Diagnosis) -> None:
