@@ -254,7 +254,8 @@ may_lie_wrong(const Call *call, PyObject *result)
     }
     for (int index = 0; index < plan->tensor_count; index++) {
         if (PyArray_CheckExact(call->arrays[index]) && !PyArray_IS_C_CONTIGUOUS(ARRAY(call->arrays[index]))) {
-            return plan->tensor_count > 1 || !PyArray_IS_F_CONTIGUOUS(ARRAY(call->arrays[index]));
+            return plan->tensor_count > 1 || !PyArray_IS_F_CONTIGUOUS(ARRAY(call->arrays[index]))
+                || !PyArray_IS_F_CONTIGUOUS(ARRAY(result));
         }
     }
     return 0;

@@ -1,7 +1,7 @@
 """PyTorch's signatures: how its argument parser reads the calls of a function.
 
-`compat/signatures.txt` has one line for each overload. It is read when a call has failed: a call
-that is right never comes here.
+`compat/signatures.txt` has one line for each overload. It is read when a call has failed,
+or has options of types that its function has not met: other calls never come here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from numbers import Number
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +19,6 @@ from retrograd import dtypes
 from retrograd.random import Generator
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import device, layout, memory_format
-
-_FILE = Path(__file__).parents[2] / "compat" / "signatures.txt"
-
 
 UNKNOWN = object()  # an argument of which nothing is known: it fits everywhere
 
@@ -136,7 +133,10 @@ def entry(place: str) -> Entry | None:
 @cache
 def _lines() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in _FILE.read_text(encoding="utf-8").splitlines():
+    # through the package's loader, which opens files also where a program has replaced `open`
+    written = get_data("retrograd", "compat/signatures.txt")
+    assert written is not None
+    for line in written.decode("utf-8").splitlines():
         if not line.startswith("#"):
             place, _, text = line.partition(" ")
             found.setdefault(place, []).append(text)
