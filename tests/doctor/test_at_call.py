@@ -104,6 +104,33 @@ def test_a_fix_that_is_written_at_its_caller_names_that_line(tmp_path: Path) -> 
     assert fix.place == way[0] and "+features = features.clone()\n" in fix.diff
 
 
+RETURNED = """\
+def propagate(h):
+    for _ in range(2):
+        h = tanh(h @ w)  # inner
+    return h
+
+def fit(model):
+    smoothed = propagate(model.nodes)  # caller
+    for epoch in range(9):  # loop
+        loss = model(smoothed).mean()
+        loss.backward()
+"""
+
+
+def test_what_a_function_returns_is_computed_again_by_its_caller(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(RETURNED)
+    source.forget()
+    way = [Place(str(file), marked(RETURNED, word)) for word in ("caller", "inner")]
+    fix = Fix("recompute-forward", way[1])
+    facts = {"loop": marked(RETURNED, "loop")}
+    found = Diagnosis(cause="precomputed-outside-loop", ways=[way], fixes=[fix], facts=facts)
+    fixes.propose(found)
+    assert fix.place == way[0]
+    assert "+        smoothed = propagate(model.nodes)  # caller\n         loss" in fix.diff
+
+
 def two_calls(file: Path, text: str) -> tuple[Fix, Diagnosis]:
     file.write_text(text)
     source.forget()

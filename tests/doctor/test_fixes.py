@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from retrograd.diagnostics.report import FIX_KINDS, Fix, Place
+from retrograd.diagnostics.report import FIX_KINDS, Fix, Place, Span
 from retrograd.doctor import fixes
 from retrograd.doctor.fixes import at_call
 from retrograd.doctor.fixes.edits import FORMS, edited
@@ -62,11 +62,14 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
     if "loop" in facts:
         facts["loop"] = int(facts["loop"])
     freed = marks.get("f", marks.get("!"))
+    labels = [("s", "sent back"), ("b", "built")]
+    spans = [Span(name, Place("train.py", marks[m])) for m, name in labels if m in marks]
     diagnosis = Diagnosis(
         cause=cause,
         error_line=Place("train.py", marks.get("e", marks[">"])),
         created_at=[Place("train.py", marks["c"])] if "c" in marks else [],
         freed_at=Place("train.py", freed) if freed else None,
+        spans=spans,
         fixes=[fix],
         tensor=case.tensor,
         facts=facts,

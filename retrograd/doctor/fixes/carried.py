@@ -104,12 +104,17 @@ def is_deep_in(task: Task, statement: ast.stmt) -> bool:
     """Whether the value lies deep in what a statement stores.
 
     `history["loss"].append(loss)` stores the tensor itself, where the value is
-    `history["loss"][3]`.
+    `history["loss"][3]`; so does `history.setdefault("loss", []).append(loss)`.
     """
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not task.is_deep or not isinstance(call, ast.Call):
         return task.is_deep
-    around = [n for n in ast.walk(receiver(call)) if isinstance(n, ast.Subscript)]
+    around = [
+        node
+        for node in ast.walk(receiver(call))
+        if isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.Call) and called(node) == "setdefault")
+    ]
     return len(task.items) - len(around) != 1
 
 

@@ -27,6 +27,8 @@ from retrograd.doctor.fixes import (
     order,
     parts,
     recompute,
+    reports,
+    sums,
     unnoticed,
 )
 from retrograd.doctor.fixes.task import Task
@@ -49,16 +51,22 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         elsewhere.drop_setting,
     ),
     "remove-extra-backward": (losses.remove_extra_backward,),
-    "combine-losses": (losses.combine_losses, at_call.combine_losses),
+    "combine-losses": (
+        *(losses.combine_losses, at_call.combine_losses),
+        sums.leave_out,
+    ),
     "reduce-loss": (backward_calls.reduce_loss,),
-    "reorder-step": (order.reorder_step, elsewhere.step_where_cleared),
+    "reorder-step": (
+        *(order.reorder_step, elsewhere.step_where_cleared),
+        *(order.clear_where_sent, sums.step_after_all),
+    ),
     "zero-grad": (order.zero_grad,),
     "fix-checkpoint-call": (backward_calls.fix_checkpoint_call,),
     "clone-before-inplace": (inplace.clone_before_inplace, inplace.copy_before_write),
     "clone": (inplace.clone,),
     "keep-graph": (
         *(links.keep_graph, links.keep_graph_of_collection),
-        *(hard_choices.soften, parts.use_the_parts),
+        *(hard_choices.soften, parts.use_the_parts, reports.number_for_report),
     ),
     "enable-grad": (links.enable_grad, unnoticed.switch_parameters),
     "make-leaf": (links.make_leaf,),
@@ -66,7 +74,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "drop-requires-grad": (links.drop_requires_grad,),
     "rebuild-optimizer": (
         *(optimizers.rebuild_optimizer, optimizers.hold_the_original),
-        *(optimizers.add_group, optimizers.sort_the_rest),
+        *(optimizers.add_group, optimizers.sort_the_rest, optimizers.rebuild_with_model),
     ),
     "register-modules": (optimizers.register_modules, elsewhere.make_parameter),
     "recompute-forward": (
@@ -83,6 +91,7 @@ AT_CALL: dict[str, Writer] = {
     "detach": at_call.on_argument(".detach()"),
     "clone": at_call.on_argument(".clone()"),
     "clone-before-inplace": at_call.on_argument(".clone()"),
+    "recompute-forward": recompute.recompute_forward,
 }
 """The same in the line that calls the function of a fix: the caller may be who is to change."""
 

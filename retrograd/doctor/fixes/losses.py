@@ -18,6 +18,7 @@ from retrograd.doctor.fixes.text import (
     receiver,
 )
 from retrograd.doctor.fixes.unnoticed import send_after_loop
+from retrograd.watching import source
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -33,7 +34,41 @@ def remove_extra_backward(task: Task) -> None:
     if diagnosis.freed_at is not None and diagnosis.freed_at == diagnosis.error_line:
         _out_of_loop(task, statement)
         return
+    if task.fix.place == diagnosis.error_line and _may_be_left_out(task):
+        raise CannotWrite("the other call is not made in every pass")
     task.draft.remove(statement)
+
+
+def _may_be_left_out(task: Task) -> bool:
+    """Whether the call that would stay is left out by passes that make this one.
+
+    An `if` is around it, or `if step % 10: return` stands before it in its function.
+    """
+    kept = task.diagnosis.freed_at
+    if kept is None:
+        return False
+    around: ast.AST | None
+    if task.same_file(kept) is None:
+        around, together = source.function_around(kept.file, kept.line), False
+    else:
+        around = task.draft.scope_of(task.draft.statement_at(kept.line))
+        together = task.draft.scope_of(task.statement) is around
+    for node in ast.walk(around or ast.Module([], [])):
+        if not isinstance(node, ast.If) or _sends_in_both(node):
+            continue
+        branch = range(node.lineno, (node.end_lineno or 0) + 1)
+        if kept.line in branch and not (together and task.line in branch):
+            return True
+        leaves = any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+        if leaves and node.lineno < kept.line and not together:
+            return True
+    return False
+
+
+def _sends_in_both(branch: ast.If) -> bool:
+    """Whether something is sent back, whatever the test says: by a scaler, or without one."""
+    arms = [[n for s in arm for n in ast.walk(s)] for arm in (branch.body, branch.orelse)]
+    return all(any(isinstance(n, ast.Call) and called(n) == "backward" for n in a) for a in arms)
 
 
 def _leads_to_a_call(task: Task, statement: ast.stmt) -> bool:

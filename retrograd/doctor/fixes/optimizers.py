@@ -14,6 +14,7 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     names_bound,
+    names_of_scope,
     names_read,
     receiver,
 )
@@ -53,6 +54,57 @@ def _changes_one_of(statement: ast.stmt, names: set[str]) -> bool:
     """`model.head = ...`: whether a statement replaces a part of one of the objects."""
     pair = assigned(statement)
     return pair is not None and dotted(pair[0]).split(".")[0] in names
+
+
+def rebuild_with_model(task: Task) -> None:
+    """A method makes the model of an object anew: the optimizer beside it is built anew as well."""
+    draft = task.draft
+    built = next((s.place for s in task.diagnosis.spans if s.label == "built"), None)
+    if task.same_file(built) is None or built is None:
+        raise CannotWrite("the optimizer is built in another file")
+    statement = draft.statement_at(built.line)
+    pair, maker = assigned(statement), draft.scope_of(statement)
+    owner = draft.parents.get(maker)
+    if (
+        pair is None
+        or not dotted(pair[0]).startswith("self.")
+        or not isinstance(owner, ast.ClassDef)
+    ):
+        raise CannotWrite("the optimizer is no attribute of an object")
+    parts = {dotted(node) for node in ast.walk(pair[1]) if isinstance(node, ast.Attribute)}
+    replacing = [
+        node
+        for node in ast.walk(owner)
+        if isinstance(node, ast.stmt)
+        and draft.scope_of(node) is not maker
+        and draft.parents.get(draft.scope_of(node)) is owner
+        and (made := assigned(node)) is not None
+        and dotted(made[0]) in parts
+        and dotted(made[0]).startswith("self.")
+    ]
+    if len(replacing) != 1:
+        raise CannotWrite("not exactly one method makes the model anew")
+    draft.insert_after(replacing[0], _for_all_methods(draft, statement))
+
+
+def _for_all_methods(draft: Draft, statement: ast.stmt) -> str:
+    """A line of `__init__` as another method can have it: its arguments become attributes."""
+    maker, text = draft.scope_of(statement), draft.written(statement)
+    assert isinstance(maker, (ast.FunctionDef, ast.AsyncFunctionDef))
+    arguments = names_bound(maker.args) - {"self"}
+    others = names_of_scope(maker) - arguments - names_bound(statement) - {"self"}
+    if "\n" in text or names_read(statement) & others:
+        raise CannotWrite("the line needs what only its function has")
+    kept: list[str] = []
+    uses = [n for n in draft.walk(statement) if isinstance(n, ast.Name) and n.id in arguments]
+    for node in sorted(uses, key=draft.start, reverse=True):
+        at = draft.start(node) - draft.start(statement)
+        text = text[:at] + f"self.{node.id}" + text[at + len(node.id) :]
+        if f"self.{node.id} = {node.id}" not in draft.text and node.id not in kept:
+            kept.append(node.id)
+    for name in kept:
+        draft.insert_before(statement, f"self.{name} = {name}")
+    return text
 
 
 def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: ast.stmt) -> None:

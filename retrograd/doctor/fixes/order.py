@@ -64,6 +64,7 @@ def reorder_step(task: Task) -> None:
 def _move_writing_after(task: Task, backwards: list[ast.stmt]) -> None:
     """Another statement that changes parameters: a function that restores them, a loop."""
     draft, written = task.draft, task.statement
+    silent = task.diagnosis.cause == "inplace-after-save"  # nothing failed that could be named
     for statement in [written, *draft.enclosing(written, ast.stmt)]:
         assert isinstance(statement, ast.stmt)
         if statement is not written and not isinstance(statement, (ast.With, ast.For)):
@@ -71,16 +72,26 @@ def _move_writing_after(task: Task, backwards: list[ast.stmt]) -> None:
         if any(isinstance(n, ast.Call) and called(n) == "backward" for n in ast.walk(statement)):
             break
         block = draft.block_of(statement)
-        for backward in backwards:
+        for backward in _sent_in(block) if silent else backwards:
             if backward not in block or block.index(statement) >= block.index(backward):
                 continue
             between = block[block.index(statement) + 1 : block.index(backward) + 1]
             bound = names_bound(statement)
             if any(bound & names_read(other) for other in between):
                 raise CannotWrite("what the statement sets is used before the backward")
-            _move_after(draft, statement, backward)
+            if not silent:
+                _move_after(draft, statement, backward)
+                return
+            steps = [s for s in block[block.index(backward) :] if call_statement(s, "step")]
+            if not steps:
+                raise CannotWrite("no step follows the backward")
+            _move_after(draft, statement, steps[0])
             return
     raise CannotWrite("what changes the parameters and backward are not of one block")
+
+
+def _sent_in(block: list[ast.stmt]) -> list[ast.stmt]:
+    return [statement for statement in block if call_statement(statement, "backward") is not None]
 
 
 def _move_after(draft: Draft, statement: ast.stmt, other: ast.stmt) -> None:
@@ -107,6 +118,29 @@ def _zero_before_backward(task: Task) -> None:
                 draft.replace(place, place, draft.text[start:end])
                 return
     raise CannotWrite("zero_grad and backward are not statements of one block")
+
+
+def clear_where_sent(task: Task) -> None:
+    """A function called between backward and step clears: the line goes to before the backward."""
+    draft, clearing = task.draft, task.statement
+    error = task.same_file(task.diagnosis.error_line)
+    if call_statement(clearing, "zero_grad") is None or error is None:
+        raise CannotWrite("the line does nothing but clear, for a step of this file")
+    step = draft.statement_at(error.line)
+    owner = _owner(draft, step)
+    if not owner or draft.scope_of(step) is draft.scope_of(clearing):
+        raise CannotWrite("no other function makes the step")
+    block = draft.block_of(step)
+    earlier = block[: block.index(step)]
+    for before in earlier[::-1]:
+        if call_statement(before, "step") is not None:
+            earlier = earlier[earlier.index(before) + 1 :]
+            break
+    sent = _sent_in(earlier)
+    if not sent:
+        raise CannotWrite("backward and step are not statements of one block")
+    draft.remove(clearing)
+    draft.insert_before(sent[0], f"{owner}.zero_grad()")
 
 
 def zero_grad(task: Task) -> None:

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from retrograd.doctor.fixes.task import Task
-from retrograd.doctor.fixes.text import CannotWrite, assigned, called, dotted, names_bound
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    Draft,
+    assigned,
+    called,
+    dotted,
+    names_bound,
+    names_read,
+)
 
 
 def use_the_parts(task: Task) -> None:
@@ -23,13 +32,7 @@ def use_the_parts(task: Task) -> None:
             break
         names, last = [*names, *found[1]], last + 1
     for other in block[last + 1 :]:
-        used = [
-            node
-            for node in draft.walk(other)
-            if isinstance(node, ast.Name)
-            and node.id == whole
-            and isinstance(draft.parents[node], ast.Call)
-        ]
+        used = list(_given_to_calls(draft, other, whole))
         if used:
             joined = f"{task.torch()}.{join}([{', '.join(names)}], dim={dim})"
             for node in used:
@@ -37,7 +40,44 @@ def use_the_parts(task: Task) -> None:
             return
         if whole in names_bound(other):
             break
-    raise CannotWrite("nothing is computed from the whole after its parts are made")
+    _make_before(task, block[block.index(statement) : last + 1], whole, (names, dim, join))
+
+
+def _make_before(
+    task: Task, makers: list[ast.stmt], whole: str, parts: tuple[list[str], str, str]
+) -> None:
+    """`u = net(x)` stands before the parts of x are made: they are made before it."""
+    draft = task.draft
+    names, dim, join = parts
+    block = draft.block_of(makers[0])
+    users: list[ast.stmt] = []
+    for other in block[: block.index(makers[0])][::-1]:
+        if whole in names_bound(other):
+            break
+        if (names_bound(other) | names_read(other)) & set(names):
+            raise CannotWrite("the names of the parts mean something else before")
+        if any(_given_to_calls(draft, other, whole)):
+            users.append(other)
+    else:
+        raise CannotWrite("the whole is not made in the same block")
+    if not users:
+        raise CannotWrite("nothing is computed from the whole")
+    place, _ = draft.whole_lines(users[-1])
+    for maker in makers:
+        start, end = draft.whole_lines(maker)
+        draft.replace(start, end, "")
+        draft.replace(place, place, draft.text[start:end])
+    for user in users:
+        for node in _given_to_calls(draft, user, whole):
+            draft.rewrite(node, f"{task.torch()}.{join}([{', '.join(names)}], dim={dim})")
+
+
+def _given_to_calls(draft: Draft, statement: ast.stmt, name: str) -> Iterator[ast.Name]:
+    """Where a variable is an argument."""
+    for node in draft.walk(statement):
+        if isinstance(node, ast.Name) and node.id == name:
+            if isinstance(draft.parents[node], ast.Call):
+                yield node
 
 
 def _parts_of(statement: ast.stmt) -> tuple[str, list[str], str, str]:
