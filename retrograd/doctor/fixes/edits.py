@@ -19,6 +19,7 @@ from retrograd.doctor.fixes import (
     carried,
     collected,
     elsewhere,
+    from_numpy,
     hard_choices,
     inplace,
     links,
@@ -67,6 +68,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "keep-graph": (
         *(links.keep_graph, links.keep_graph_of_collection),
         *(hard_choices.soften, parts.use_the_parts, reports.number_for_report),
+        *(elsewhere.tensor_for_parameter, from_numpy.stay_in_torch),
     ),
     "enable-grad": (links.enable_grad, unnoticed.switch_parameters),
     "make-leaf": (links.make_leaf,),

@@ -55,6 +55,24 @@ def step_where_cleared(task: Task) -> None:
     raise CannotWrite("no branch after the step clears the gradients")
 
 
+def tensor_for_parameter(task: Task) -> None:
+    """`layer.weight = nn.Parameter(w)`: w itself, which `del` of the parameter makes room for."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None:
+        raise CannotWrite("the line assigns nothing")
+    target, value = pair
+    if not isinstance(value, ast.Call) or called(value) != "Parameter":
+        raise CannotWrite("the line makes no parameter")
+    if len(value.args) != 1 or value.keywords or isinstance(value.args[0], ast.Starred):
+        raise CannotWrite("the call has further arguments")
+    if isinstance(target, ast.Attribute):  # a module takes no tensor in place of a parameter
+        draft.insert_before(statement, f"del {draft.written(target)}")
+    elif not isinstance(target, ast.Name):
+        raise CannotWrite("the parameter is kept in a collection")
+    draft.rewrite(value, draft.written(value.args[0]))
+
+
 def make_parameter(task: Task) -> None:
     """`self.scale = torch.ones(8, requires_grad=True)` becomes a parameter."""
     pair = assigned(task.statement)
