@@ -42,10 +42,12 @@ gather(PyObject *const *arguments, size_t flagged, PyObject *names, PyObject **a
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
+enum { MOST_KINDS = 1024 };
+
 static inline uint64_t
-mixed(uint64_t kind, const void *pointer)
+mixed(uint64_t kind, uint64_t more)
 {
-    kind = (kind ^ (uint64_t)(uintptr_t)pointer) * UINT64_C(0x9E3779B97F4A7C15);
+    kind = (kind ^ more) * UINT64_C(0x9E3779B97F4A7C15);
     return kind ^ (kind >> 29);
 }
 
@@ -59,9 +61,19 @@ place_of(const KnownTypes *known, uint64_t kind)
     return &known->kinds[index];
 }
 
+void
+forget_types(KnownTypes *known)
+{
+    PyMem_Free(known->kinds);
+    *known = (KnownTypes){0};
+}
+
 static int
 note_types(KnownTypes *known, uint64_t kind)
 {
+    if (known->count >= MOST_KINDS) { /* of classes made anew in a loop: begin again rather than grow without end */
+        forget_types(known);
+    }
     if (2 * known->count >= known->size) {
         KnownTypes larger = {.size = known->size == 0 ? 8 : 2 * known->size};
         larger.kinds = PyMem_Calloc(larger.size, sizeof *larger.kinds);
@@ -84,13 +96,6 @@ note_types(KnownTypes *known, uint64_t kind)
     return 0;
 }
 
-void
-forget_types(KnownTypes *known)
-{
-    PyMem_Free(known->kinds);
-    *known = (KnownTypes){0};
-}
-
 int
 check_types(PyObject *place, KnownTypes *known, PyObject *const *arguments, size_t flagged, PyObject *names)
 {
@@ -100,10 +105,10 @@ check_types(PyObject *place, KnownTypes *known, PyObject *const *arguments, size
     const Py_ssize_t count = PyVectorcall_NARGS(flagged), named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     uint64_t kind = (uint64_t)count + 1;
     for (Py_ssize_t index = 0; index < count + named; index++) {
-        kind = mixed(kind, Py_TYPE(arguments[index]));
+        kind = mixed(kind, (uint64_t)(uintptr_t)Py_TYPE(arguments[index]));
     }
     for (Py_ssize_t index = 0; index < named; index++) {
-        kind = mixed(kind, PyTuple_GET_ITEM(names, index)); /* names in a program's text are interned */
+        kind = mixed(kind, (uint64_t)PyObject_Hash(PyTuple_GET_ITEM(names, index)));
     }
     kind |= 1;
     if (known->size != 0 && *place_of(known, kind) == kind) {

@@ -119,3 +119,12 @@ def test_older_forms_are_taken_and_not_shown():
     assert parsed(known.overloads, (x, 2, x), {}) is None
     message = parsed(known.overloads, (x, "a", x), {})
     assert message is not None and "Number alpha, Tensor other" not in message
+
+
+def test_types_that_a_loop_makes_anew_are_not_remembered_without_end() -> None:
+    x = torch.ones(2)
+    for _ in range(1100):
+        own = type("Own", (torch.Tensor,), {})
+        assert torch.sum(x.as_subclass(own), dim=0).item() == 2
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        torch.sum([1.0], dim=0)
