@@ -59,11 +59,11 @@ def tensor_for_parameter(task: Task) -> None:
     """`layer.weight = nn.Parameter(w)`: w itself, which `del` of the parameter makes room for."""
     draft, statement = task.draft, task.statement
     pair = assigned(statement)
-    if pair is None:
-        raise CannotWrite("the line assigns nothing")
-    target, value = pair
-    if not isinstance(value, ast.Call) or called(value) != "Parameter":
-        raise CannotWrite("the line makes no parameter")
+    calls = [n for n in draft.walk(statement) if isinstance(n, ast.Call)]
+    made = [call for call in calls if called(call) == "Parameter"]
+    if pair is None or len(made) != 1:
+        raise CannotWrite("the line does not make one parameter")
+    target, value = pair[0], made[0]
     if len(value.args) != 1 or value.keywords or isinstance(value.args[0], ast.Starred):
         raise CannotWrite("the call has further arguments")
     if isinstance(target, ast.Attribute):  # a module takes no tensor in place of a parameter
