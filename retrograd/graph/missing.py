@@ -13,7 +13,7 @@ from retrograd.graph.wording import where
 from retrograd.lifecycle.site import CallSite
 from retrograd.watching.cut_marks import Event
 from retrograd.watching.engines import choose_engine
-from retrograd.watching.heap import tracked
+from retrograd.watching.heap import tracked, with_history
 from retrograd.watching.reading import FREED_STATE, Node, Reader, behind, leading_to, reader_of
 from retrograd.watching.tainted import Followed, place_of
 
@@ -176,7 +176,7 @@ def _without_path(reader: Reader, leaf: Node, root: Node | None) -> Why:
     """Does anything that lives use it?"""
     gc.collect()
     tensors = tracked(lambda kind: issubclass(kind, reader.tensor))
-    computed = [tensor for tensor in tensors if tensor.grad_fn is not None]
+    computed = with_history(tensors)
     nodes = behind(reader, [reader.root(tensor) for tensor in computed])
     using = leading_to(reader, nodes, [leaf])
     users = [tensor for tensor in computed if reader.root(tensor) in using]

@@ -8,6 +8,7 @@ from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.elementwise.unary import sigmoid, tanh
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Device
@@ -147,7 +148,8 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return functional.sigmoid(input)
+        result: Tensor = sigmoid(input)
+        return result
 
 
 class Hardsigmoid(Module):
@@ -173,7 +175,8 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return functional.tanh(input)
+        result: Tensor = tanh(input)
+        return result
 
 
 class SiLU(_InPlace):

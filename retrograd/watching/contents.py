@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from retrograd.diagnostics.report import Place
+from retrograd.watching.heap import is_leaf
 from retrograd.watching.holders import MOST_ITEMS, Part, is_own, plain_parts
 from retrograd.watching.reading import Reader
 
@@ -78,7 +79,7 @@ class Contents:
         return [*rest, *(part for hook in hooked for part in of_hook(hook.value))]
 
     def _of_tensor(self, tensor: Any) -> Iterator[Part]:
-        if tensor.is_leaf and tensor.grad is not None:
+        if is_leaf(tensor) and tensor.grad is not None:
             yield Part(".grad of {0}", tensor.grad, kind="grad")
         if tensor._is_view() and tensor._base is not None:
             yield Part("_base of view {0}", tensor._base, kind="base")

@@ -35,6 +35,14 @@ def with_history(tensors: Iterable[Any]) -> list[Any]:
     return [tensor for tensor in tensors if _has_node(tensor)]
 
 
+def is_leaf(tensor: Any) -> bool:
+    """Whether it is one; not a view that may not follow a write to its base, which does not say."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return False
+
+
 def _has_node(tensor: Any) -> bool:
     try:
         return tensor.grad_fn is not None

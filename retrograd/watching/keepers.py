@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from retrograd.watching.contents import Contents, locals_of
-from retrograd.watching.heap import tracked, with_history
+from retrograd.watching.heap import is_leaf, tracked, with_history
 from retrograd.watching.holders import Part, is_own, search
 from retrograd.watching.places import OWN_FOLDERS, is_user_code
 from retrograd.watching.reading import Node, Reader, behind, leading_to, node_of
@@ -197,7 +197,7 @@ def _by_hand(
 ) -> Iterator[tuple[Part, object]]:
     """The tensors that hold a value in places of PyTorch's own: a gradient, a base, a graph."""
     for tensor in carriers.tensors:
-        if tensor.is_leaf and tensor.grad is value:
+        if is_leaf(tensor) and tensor.grad is value:
             yield Part(".grad of {0}", value, kind="grad"), tensor
         elif tensor._is_view() and tensor._base is value:
             yield Part("_base of view {0}", value, kind="base"), tensor

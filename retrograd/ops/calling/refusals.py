@@ -34,6 +34,8 @@ def refused(place: str, args: tuple[Any, ...], options: Options, error: Exceptio
     place  where it is found: ``torch.add``, or ``Tensor.add``, whose first argument is the tensor
     """
     known = chosen(place, args, options)
+    if known is not None and known.python and _is_own(error):
+        return error  # it has read the values, by which PyTorch's function chooses what it calls
     if known is not None:
         found = refusal(known, place, args, options)
         if found is None and known.overloads:
@@ -44,6 +46,11 @@ def refused(place: str, args: tuple[Any, ...], options: Options, error: Exceptio
     if isinstance(error, AttributeError) and str(error.name).startswith("_"):
         return explained(_inner(place, args, options, error))
     return error
+
+
+def _is_own(error: Exception) -> bool:
+    """Whether a function has refused values, and not the types that it does not know."""
+    return isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError)
 
 
 def _inner(place: str, args: tuple[Any, ...], options: Options, error: AttributeError) -> Exception:
