@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from retrograd.diagnostics.report import Place
-from retrograd.watching.heap import is_leaf
+from retrograd.watching.heap import has_node, is_leaf
 from retrograd.watching.holders import MOST_ITEMS, Part, is_own, plain_parts
 from retrograd.watching.reading import Reader
 
@@ -89,7 +89,7 @@ class Contents:
         for name, inner in list(getattr(tensor, "__dict__", {}).items()):
             yield Part(f".{name}", inner)
         # a leaf's accumulator holds nothing; asking PyTorch for it would make one
-        waiting = [self._reader.root(tensor)] if tensor.grad_fn is not None else []
+        waiting = [self._reader.root(tensor)] if has_node(tensor) else []
         while waiting:
             node = waiting.pop()
             if node is not None and node not in self._told:

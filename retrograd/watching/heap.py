@@ -32,7 +32,7 @@ def with_history(tensors: Iterable[Any]) -> list[Any]:
 
     A view that may not follow a write to its base has none: asking for it raises.
     """
-    return [tensor for tensor in tensors if _has_node(tensor)]
+    return [tensor for tensor in tensors if has_node(tensor)]
 
 
 def is_leaf(tensor: Any) -> bool:
@@ -43,7 +43,8 @@ def is_leaf(tensor: Any) -> bool:
         return False
 
 
-def _has_node(tensor: Any) -> bool:
+def has_node(tensor: Any) -> bool:
+    """Whether it was computed; see `with_history`."""
     try:
         return tensor.grad_fn is not None
     except RuntimeError:

@@ -73,9 +73,8 @@ class Recorder:
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.ownership = Ownership(self.torch, self.heap)
         self.sums: dict[int, list[tuple[int, bool, bool]]] = {}  # by call: see `added_terms`
-        self.cancelled: list[
-            tuple[Call, int]
-        ] = []  # see `cancelled`, with the call that went there
+        # see `cancelled`; with the call that went there
+        self.cancelled: list[tuple[Call, int]] = []
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
         self.leaves: dict[int, TensorLike] = {}  # seen at the end of a graph, by id
