@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PACKAGE := pyproject.toml setup.py $(wildcard \
 	retrograd/backend/kernels/*.[ch] retrograd/backend/kernels/*/*.[ch] retrograd/core/*.[ch] \
-	retrograd/replay/machine/*.[ch])
+	retrograd/replay/machine/*.[ch] retrograd/backend/cuda/launching/*.[ch])
 
 # One thread for each process: two test processes on two cores, and figures that can be compared.
 export OMP_NUM_THREADS := 1
@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons frameworks page page-test page-pictures drawings chromium docs-test
+.PHONY: help demo test quick check format oracle bench docs clean asan ubsan builds pythons frameworks packages page page-test page-pictures drawings chromium docs-test
 
 help:
 	@echo "make demo     install, run examples/second_backward.py: a mistake, its report, a loop that works"
@@ -32,6 +32,7 @@ help:
 	@echo "make builds   the tests of the compiled parts with each build of their loops that can run here"
 	@echo "make pythons  the quick tests on every Python from 3.11 on that is found"
 	@echo "make frameworks  the doctor on Lightning, Ignite, skorch, transformers ..., in an environment of their own"
+	@echo "make packages  packages written for PyTorch train small models on both libraries, as a table"
 	@echo "make oracle   install PyTorch 2.13 and run the tests that compare with it"
 	@echo "make bench    speed beside PyTorch 2.13 (ARGS='--quick --only mlp_adam')"
 	@echo "make docs     the documentation as a site, in site/: open site/index.html"
@@ -88,7 +89,7 @@ pythons:
 	tests/on_every_python.sh $(TESTS)
 
 oracle: $(VENV)/installed-test $(VENV)/installed-oracle
-	$(PYTEST) -m torch
+	$(PYTEST) -m "torch or nvrtc"
 
 # The frameworks have an environment of their own. The constraint holds them to the one PyTorch: without
 # it pip may fetch another, of gigabytes. One that cannot be had is named, and its tests are skipped.
@@ -105,6 +106,25 @@ $(FRAMEWORKS)/installed: $(PACKAGE)
 		$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(FRAMEWORKS)/constraints.txt \
 			$$package || echo "retrograd: $$package could not be installed: its tests are skipped"; \
 	done
+	@touch $@
+
+# Packages that import torch, in an environment of their own, as the frameworks have. timm is used without
+# torchvision's datasets, and torchaudio without its compiled part, so both come without what they depend on.
+PACKAGES := build/packages
+packages: $(PACKAGES)/installed
+	$(PACKAGES)/bin/python -m tests.packages $(ARGS)
+
+$(PACKAGES)/installed: $(PACKAGE)
+	$(PYTHON) -m venv $(PACKAGES)
+	echo 'torch==2.13.0' > $(PACKAGES)/constraints.txt
+	$(PACKAGES)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PACKAGES)/constraints.txt \
+		--editable '.[test]' torch==2.13.0
+	for package in vit-pytorch torchdyn kornia denoising-diffusion-pytorch opacus torchopt transformers peft diffusers \
+			sentence-transformers lightning pytorch-lightning fastai '--no-deps torchvision' '--no-deps torchaudio' '--no-deps timm'; do \
+		$(PACKAGES)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PACKAGES)/constraints.txt \
+			$$package || echo "retrograd: $$package could not be installed: its program is left out"; \
+	done
+	rm -f $(PACKAGES)/lib/python3*/site-packages/torchaudio/lib/*.so
 	@touch $@
 
 bench: $(VENV)/installed $(VENV)/installed-oracle
@@ -179,6 +199,8 @@ $(VENV)/installed-%: $(VENV)/created $(PACKAGE)
 	$(SAY_COMPILED)
 	@touch $@
 
+# With it comes NVIDIA's compiler, which compiles the CUDA sources where there is no device.
 $(VENV)/installed-oracle: $(VENV)/created
 	$(PIP) torch==2.13.0
+	$(PIP) --no-deps nvidia-cuda-nvrtc==13.5.37 || echo "nvidia-cuda-nvrtc cannot be had: tests skip the CUDA sources"
 	@touch $@

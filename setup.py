@@ -14,6 +14,7 @@ ROWS = os.path.join(KERNELS, "rows")
 WINDOWS = os.path.join(KERNELS, "windows")
 CORE = os.path.join("retrograd", "core")
 MACHINE = os.path.join("retrograd", "replay", "machine")
+LAUNCHING = os.path.join("retrograd", "backend", "cuda", "launching")
 BUILT = run_path(os.path.join(KERNELS, "built.py"))
 
 # What the results promise: they are NumPy's, bit for bit. So no fused multiply-add, and never
@@ -44,6 +45,10 @@ MISSED = {
     "retrograd.replay._machine": (
         "the compiled machine of replay",
         "the kernels run one by one, with the same results to rounding, more slowly",
+    ),
+    "retrograd.backend.cuda._launch": (
+        "the compiled launcher of CUDA kernels",
+        "CuPy launches them, more slowly",
     ),
     "retrograd.core._core": (
         "the compiled core",
@@ -104,7 +109,7 @@ def declared(name: str, folder: str, include: str) -> Extension | None:
 
 
 def extensions() -> list[Extension]:
-    names = dict(zip(MISSED, (KERNELS, ROWS, WINDOWS, MACHINE, CORE), strict=True))
+    names = dict(zip(MISSED, (KERNELS, ROWS, WINDOWS, MACHINE, LAUNCHING, CORE), strict=True))
     try:
         import numpy
     except ImportError as error:

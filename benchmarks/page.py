@@ -151,6 +151,11 @@ def single_ops(found: Found) -> list[str]:
     return [*lines, *not_measured(found)]
 
 
+def loading(found: Found) -> list[str]:
+    intro = "Epochs of a `DataLoader`, by the clock; workers live on from epoch to epoch."
+    return [intro, "", *times(found)]
+
+
 def _figures(took: dict[str, float]) -> list[str]:
     times_of = [duration(took[side]) for side in ("reference", "subject")]
     return [*times_of, f"{took['ratio']:.2f}"]
@@ -163,6 +168,7 @@ SECTIONS: dict[str, Section] = {
     "replay": ("Replayed", ("benchmarks", "--replay", "--jax"), replayed),
     "memory": ("Memory", ("benchmarks", "--memory"), memory),
     "ops": ("Single ops", ("benchmarks.ops",), single_ops),
+    "loading": ("Loading data", ("benchmarks.loading",), loading),
 }
 """Title, the command that measures, and what makes its lines."""
 
@@ -171,7 +177,8 @@ def measured(command: Sequence[str], quick: bool) -> Found:
     """What a benchmark prints as JSON; rows that failed are part of it."""
     whole = [sys.executable, "-m", *command, "--json"]
     if quick:
-        whole += ["--rounds", "2"] if command[0] == "benchmarks.ops" else ["--quick"]
+        few = {"benchmarks.ops": ["--rounds", "2"], "benchmarks.loading": ["--rounds", "3"]}
+        whole += few.get(command[0], ["--quick"])
     done = subprocess.run(whole, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
     if not done.stdout:
         raise SystemExit(f"{' '.join(whole)} failed with exit code {done.returncode}")

@@ -25,6 +25,9 @@ from benchmarks.workloads import EVERY
 
 THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
 
+BY_CLOCK = THREADS > 1 or "BENCHMARK_BY_CLOCK" in os.environ
+"""Whether others than this thread work for the steps: its processor time would say too little."""
+
 CHECKED_STEPS = 5
 """How many steps run before values are compared: enough for an optimizer's state to matter."""
 
@@ -85,7 +88,8 @@ def values_of_twin(jax: Any, name: str) -> list[dict[str, Any] | None]:
 def seconds_for(torch: Any, name: str, iterations: int) -> float:
     """Time of `iterations` steps of a freshly prepared workload.
 
-    Processor time, which other programs do not stretch; with several threads, that of a clock.
+    Processor time, which other programs do not stretch; with several threads or processes, that of
+    a clock.
 
     Preparing anew makes every round do the same work; the first steps, which fill caches and
     create optimizer state, are not counted. The garbage collector stays on, as in a program.
@@ -97,7 +101,7 @@ def seconds_for(torch: Any, name: str, iterations: int) -> float:
     for _ in range((FIRST_REPLAYED if REPLAY else 2) + iterations // 10):
         step()
     gc.collect()
-    clock = time.process_time if THREADS == 1 else time.perf_counter
+    clock = time.perf_counter if BY_CLOCK else time.process_time
     started = clock()
     for _ in range(iterations):
         step()

@@ -89,6 +89,7 @@ from retrograd.tensor.size import sparse_csr as sparse_csr
 from retrograd.tensor.size import strided as strided
 from retrograd.tensors import pickling as _pickling
 from retrograd.tensors import representation as _representation
+from retrograd.tensors import sharing as _sharing
 from retrograd.tensors.printing import get_printoptions as get_printoptions
 from retrograd.tensors.printing import printoptions as printoptions
 from retrograd.tensors.printing import set_printoptions as set_printoptions
@@ -104,7 +105,7 @@ has_spectral = True
 
 # imported for what they attach to Tensor and publish below
 _LOADED = (
-    *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges),
+    *(_conversion, _creation, _dlpack, _inplace, _pickling, _queries, _ranges, _sharing),
     *(_absent, _gammas, _memory_facts, _removed, _representation, _sampling, _settings, _symbolic),
     *(_recurrence_functions, _sparse_functions, _sparse_methods),
 )
@@ -113,8 +114,8 @@ _LOADED = (
 _MODULES = _finder.TOP | frozenset(
     """
     _utils amp distributed distributions doctor fft func futures graph interchange jit library
-    linalg multiprocessing nn optim overrides profiler quasirandom replay return_types serialization
-    signal special storage testing torch_version types utils
+    linalg masked multiprocessing nn optim overrides profiler quasirandom replay return_types
+    serialization signal special storage testing torch_version types utils
     """.split()
 )
 # Names from them, by module.
@@ -122,9 +123,11 @@ _PLACES = {
     "amp": "GradScaler autocast",
     "func": "vmap",
     "futures": "Future",
+    "jit": "ScriptModule",
     "model_summary": "summary",
-    "_C": "PyTorchFileReader PyTorchFileWriter",
-    "namespaces.idle": "AcceleratorError OutOfMemoryError",
+    "_C": "PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt",
+    "ops.making.compiled_part": "_reshape_from_tensor _shape_as_tensor",
+    "backend.cuda.errors": "AcceleratorError OutOfMemoryError",
     "namespaces.streams": "Event Stream",
     "progress_bar": "progress",
     "serialization": "load save",

@@ -5,49 +5,35 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
-from retrograd.tensor.size import device
+from retrograd.accelerators.devices import current_device
+from retrograd.accelerators.devices import set_device
+from retrograd.accelerators.memory import mem_get_info
 from typing import NoReturn
 from typing_extensions import deprecated
 
 @deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
 def Graph(*args: object, **options: object) -> NoReturn: ...
-def current_accelerator(*args: object, **options: object) -> device | None: 'The kind of accelerator: None.'
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def current_device_idx(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def current_device_index(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def current_stream(*args: object, **options: object) -> NoReturn: ...
-def device_count(*args: object, **options: object) -> int: 'The number of accelerators: 0.'
-from retrograd.namespaces.idle import device_index as device_index
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def empty_cache(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import current_accelerator as current_accelerator
+current_device_idx = current_device
+current_device_index = current_device
+from retrograd.accelerators.streams import current_stream as current_stream
+from retrograd.accelerators.devices import device_count as device_count
+from retrograd.accelerators.devices import device_index as device_index
+from retrograd.accelerators.memory import empty_cache as empty_cache
 @deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
 def empty_host_cache(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def get_device_capability(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def get_memory_info(*args: object, **options: object) -> NoReturn: ...
-def is_available(*args: object, **options: object) -> bool: 'Whether there is an accelerator: no.'
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def max_memory_allocated(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def max_memory_reserved(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def memory_allocated(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def memory_reserved(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def memory_stats(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import get_device_capability as get_device_capability
+get_memory_info = mem_get_info
+from retrograd.accelerators.devices import is_available as is_available
+from retrograd.accelerators.memory import max_memory_allocated as max_memory_allocated
+from retrograd.accelerators.memory import max_memory_reserved as max_memory_reserved
+from retrograd.accelerators.memory import memory_allocated as memory_allocated
+from retrograd.accelerators.memory import memory_reserved as memory_reserved
+from retrograd.accelerators.memory import memory_stats as memory_stats
 @deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
 def reset_accumulated_memory_stats(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def reset_peak_memory_stats(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def set_device_idx(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def set_device_index(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def set_stream(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no accelerator; ask torch.accelerator.is_available() first.')
-def synchronize(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.memory import reset_peak_memory_stats as reset_peak_memory_stats
+set_device_idx = set_device
+set_device_index = set_device
+from retrograd.accelerators.streams import set_stream as set_stream
+from retrograd.accelerators.devices import synchronize as synchronize

@@ -84,10 +84,17 @@ def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
     _check(bool(cond._array.all()), message)
 
 
+def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
+    """Raise RuntimeError where a tensor of one element is zero or False; on the CPU, at once."""
+    if not bool(input):
+        zero = "Expected Tensor with single nonzero value, but got zero"
+        raise RuntimeError(zero if assert_msg is None else assert_msg)
+
+
 CONDITIONS: dict[str, object] = {
     function.__name__: function
     for function in (
-        *(_assert, _check, _check_index, _check_is_size, _check_not_implemented),
-        *(_check_tensor_all, _check_type, _check_value, _check_with),
+        *(_assert, _assert_async, _check, _check_index, _check_is_size),
+        *(_check_not_implemented, _check_tensor_all, _check_type, _check_value, _check_with),
     )
 }

@@ -65,11 +65,11 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The type of the real part: float32 for complex64."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return _REAL_OF.get(self.name, self)
 
     def to_complex(self) -> dtype:
         """The complex type of this precision: complex64 for float32."""
-        return {"float32": complex64, "float64": complex128}.get(self.name, self)
+        return _COMPLEX_OF.get(self.name, self)
 
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
@@ -80,6 +80,7 @@ float16 = half = dtype("float16", np.float16, "Half", FLOAT)
 bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", FLOAT)
 float32 = dtype("float32", np.float32, "Float", FLOAT)
 float64 = double = dtype("float64", np.float64, "Double", FLOAT)
+complex32 = chalf = dtype("complex32", ml_dtypes.complex32, "ComplexHalf", COMPLEX)
 complex64 = cfloat = dtype("complex64", np.complex64, "ComplexFloat", COMPLEX)
 complex128 = cdouble = dtype("complex128", np.complex128, "ComplexDouble", COMPLEX)
 int8 = dtype("int8", np.int8, "Char", INTEGER)
@@ -92,26 +93,40 @@ uint16 = dtype("uint16", np.uint16, "UInt16", INTEGER)
 uint32 = dtype("uint32", np.uint32, "UInt32", INTEGER)
 uint64 = dtype("uint64", np.uint64, "UInt64", INTEGER)
 
+_REAL_OF = {"complex32": float16, "complex64": float32, "complex128": float64}
+_COMPLEX_OF = {
+    **{"float16": complex32, "bfloat16": complex64, "float32": complex64, "float64": complex128}
+}
 ALL = (
     *(float16, bfloat16, float32, float64, complex64, complex128),
     *(int8, int16, int32, int64, uint8, bool_),
 )
 # Newer types that take no part in promotion, as in PyTorch.
 UNSIGNED = (uint16, uint32, uint64)
-_BY_NUMPY: dict[object, dtype] = {d.numpy: d for d in (*ALL, *UNSIGNED)}
-_BY_NAME = {d.name: d for d in (*ALL, *UNSIGNED)} | {
-    "half": float16, "float": float32, "double": float64, "cfloat": complex64,
-    "cdouble": complex128, "short": int16, "int": int32, "long": int64,
+NEWER = (complex32, *UNSIGNED)  # without classes of tensors and of storages
+_BY_NUMPY: dict[object, dtype] = {d.numpy: d for d in (*ALL, *NEWER)}
+_BY_NAME = {d.name: d for d in (*ALL, *NEWER)} | {
+    "half": float16, "float": float32, "double": float64, "chalf": complex32,
+    "cfloat": complex64, "cdouble": complex128, "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
 
 # Every array in the library has one of these NumPy dtype *objects*, so that `is` decides: NumPy
 # may hand out other instances of equal dtypes (byte order, pickles), `canonical` replaces them.
 F16, BF16, F32, F64 = float16.numpy, bfloat16.numpy, float32.numpy, float64.numpy
-C64, C128, I64, B8 = complex64.numpy, complex128.numpy, int64.numpy, bool_.numpy
+C32, C64, C128, I64, B8 = (
+    complex32.numpy,
+    complex64.numpy,
+    complex128.numpy,
+    int64.numpy,
+    bool_.numpy,
+)
 U8 = uint8.numpy
 HALF_TYPES = frozenset((F16, BF16))
-COMPLEX_TYPES = frozenset((C64, C128))
-DIFFERENTIABLE = frozenset((F16, BF16, F32, F64, C64, C128))
+# what arithmetic in them runs in; NumPy itself does not know complex32 as complex: its `kind` is
+# another, `.real` is wrong and a cast to a real type fails, so it is widened before any of that
+WIDER = {F16: F32, BF16: F32, C32: C64}
+COMPLEX_TYPES = frozenset((C32, C64, C128))
+DIFFERENTIABLE = frozenset((F16, BF16, F32, F64, C32, C64, C128))
 
 
 def from_numpy_dtype(numpy_type: object) -> dtype:
@@ -136,7 +151,7 @@ def by_name(name: str) -> dtype | None:
     return _BY_NAME.get(name)
 
 
-_BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in (*ALL, *UNSIGNED)}
+_BY_TYPE_NAME = {f"torch.{d.type_name}Tensor": d for d in (*ALL, *NEWER)}
 
 # Python's own types may stand for a dtype
 PYTHON_TYPES: dict[object, dtype] = {
@@ -186,7 +201,7 @@ def set_default_dtype(d: dtype, /) -> None:
 
 def default_complex() -> dtype:
     """The complex type that goes with the default floating point type."""
-    return complex128 if DEFAULTS.float is float64 else complex64
+    return DEFAULTS.float.to_complex()
 
 
 # --------------------------------------------------------------------------------- promotion
@@ -209,8 +224,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if a.category == COMPLEX:
         if b.category < FLOAT:
             return a
-        wide = a is complex128 or b is complex128 or b is float64
-        return complex128 if wide else complex64
+        return max(a, b.to_complex(), key=lambda kind: kind.itemsize)
     if b.category < a.category and a not in UNSIGNED:
         return a
     if a.category == FLOAT:
@@ -263,8 +277,6 @@ def result_dtype(operands: Any) -> dtype:
             # a complex scalar takes the precision of the float it meets
             complex_over_float = weaker.category == COMPLEX and result.category == FLOAT
             result = result.to_complex() if complex_over_float else weaker
-            if complex_over_float and result.category != COMPLEX:
-                result = complex64  # half precision has no complex partner here
     assert result is not None
     return result
 

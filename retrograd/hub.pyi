@@ -5,6 +5,7 @@ Written by ``python -m retrograd.compat.stubs``.
 # fmt: off
 # ruff: noqa
 
+from retrograd.tensor import Tensor
 from typing import NoReturn
 from typing_extensions import deprecated
 
@@ -24,3 +25,5 @@ def load(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
 def load_state_dict_from_url(*args: object, **options: object) -> NoReturn: ...
 from retrograd.namespaces.told import set_dir as set_dir
+class tqdm(Tensor): ...
+from urllib.parse import urlparse as urlparse

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import explained
 from retrograd.serialization.archive import Archive
@@ -30,7 +31,7 @@ from retrograd.serialization.archive_writer import ArchiveWriter
 from retrograd.serialization.atomic import replacing
 from retrograd.serialization.rebuild import swapped
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensor.size import require_cpu
+from retrograd.tensor.size import CPU, backend_at
 
 # The names of data types in the file, and those that the package takes.
 _SAFETENSORS: dict[str, dtypes.dtype] = {
@@ -61,7 +62,8 @@ def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
             raise TypeError(f"{name!r} must be a tensor, not {type(tensor).__name__}")
         if type(tensor._array) is SPARSE_ARRAY:
             raise ValueError(f"{name!r} is a sparse tensor: make it dense by to_dense() first")
-        found[name] = np.ascontiguousarray(tensor._array).reshape(tensor._array.shape)
+        array = backend_of(tensor._array).to_numpy(tensor._array)
+        found[name] = np.ascontiguousarray(array).reshape(array.shape)
     return found
 
 
@@ -90,7 +92,8 @@ def save_safetensors(
         kind = dtypes.from_numpy_dtype(array.dtype)
         if kind not in _SAFETENSORS.values():
             raise explained(
-                NotImplementedError(f"{name!r} is of {kind!r}, which .safetensors does not know")
+                NotImplementedError(f"{name!r} is of {kind!r}, which .safetensors does not know"),
+                code="RG304",
             )
         if sys.byteorder == "big":
             array = arrays[name] = swapped(array.reshape(-1))
@@ -112,7 +115,7 @@ def _described(package: object, kind: str, shape: tuple[int, ...], array: Array)
 def load_safetensors(path: str | os.PathLike[str], device: object = None) -> dict[str, Tensor]:
     """The named tensors of a `.safetensors` file."""
     package = _package()
-    require_cpu(device)
+    place = backend_at(CPU if device is None else device)
     with open(path, "rb") as file:
         content = file.read()
     found: dict[str, Tensor] = {}
@@ -123,12 +126,13 @@ def load_safetensors(path: str | os.PathLike[str], device: object = None) -> dic
                 NotImplementedError(
                     f"{name!r} in {os.fspath(path)} is of type {facts['dtype']}, which retrograd "
                     "does not support"
-                )
+                ),
+                code="RG304",
             )
         array = np.frombuffer(bytearray(facts["data"]), kind.numpy)
         if sys.byteorder == "big":
             array = swapped(array)
-        found[name] = wrap(array.reshape(facts["shape"]))
+        found[name] = wrap(place.from_numpy(array.reshape(facts["shape"])))
     return dict(sorted(found.items()))
 
 

@@ -1,4 +1,6 @@
-"""Python's `multiprocessing`: tensors are copied to other processes, not shared with them.
+"""Python's `multiprocessing`: tensors are copied to other processes, or shared if they ask for it.
+
+What `share_memory_` was called of is shared; PyTorch moves all that is sent to shared memory.
 
 >>> import retrograd as torch
 >>> torch.multiprocessing.get_sharing_strategy()
@@ -8,14 +10,18 @@
 from __future__ import annotations
 
 import multiprocessing as _python
+import os
 import signal
 import sys
+import time
 import traceback
+import warnings
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
 from multiprocessing.connection import wait as wait_for
 from typing import Any, cast
 
+from retrograd.lifecycle.site import user_level
 from retrograd.marks import differs
 from retrograd.namespaces import from_table
 
@@ -42,7 +48,7 @@ def get_sharing_strategy() -> str:
     return _chosen[0]
 
 
-@differs("noted, and without effect: tensors are copied between processes")
+@differs("noted, and without effect: memory is shared by descriptors")
 def set_sharing_strategy(new_strategy: str) -> None:
     """Note a way to share memory."""
     if new_strategy not in _STRATEGIES:
@@ -89,14 +95,34 @@ class ProcessExitedException(ProcessException):
         return type(self), told
 
 
-def _run(fn: Callable[..., object], rank: int, args: tuple[object, ...], errors: Any) -> None:
+def _run(
+    fn: Callable[..., object], rank: int, args: tuple[object, ...], errors: Any, parent: int
+) -> None:
+    _end_with(parent)
     try:
         fn(rank, *args)
     except KeyboardInterrupt:
         pass  # the process that started this one was interrupted too
-    except Exception:
+    except Exception as error:
         errors.put(traceback.format_exc())
+        joining = sys.modules.get("retrograd.distributed.joining")
+        if joining is not None:
+            joining.leave(error)  # the other processes of a group learn why this one ends
         sys.exit(1)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process be interrupted when the one that started it ends, where Linux can."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_WITH_PARENT, int(signal.SIGINT), 0, 0, 0)
+        if os.getppid() != parent:
+            sys.exit(1)  # it has ended
+
+
+_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+_KILL_AFTER = 30.0  # seconds that a process has to end by itself
 
 
 class ProcessContext:
@@ -124,11 +150,27 @@ class ProcessContext:
                 break
         if failed is None:
             return not self.sentinels
+        self._end_all(grace_period)
+        raise self._error(failed)
+
+    def _end_all(self, grace: float | None) -> None:
+        """End the processes that are left, also such as do not want to, or are stopped."""
+        from retrograd.distributed.processes import process_state
+
+        until = time.monotonic() + (grace or 0.0)
+        for process in self.processes:
+            process.join(max(0.0, until - time.monotonic()))
         for process in self.processes:
             if process.is_alive():
                 process.terminate()
+                if process_state(process.pid) == "T":
+                    os.kill(process.pid, signal.SIGCONT)  # a stopped one would not notice
+        until = time.monotonic() + _KILL_AFTER
+        for process in self.processes:
+            process.join(max(0.0, until - time.monotonic()))
+            if process.is_alive():
+                process.kill()
             process.join()
-        raise self._error(failed)
 
     def _error(self, rank: int) -> ProcessException:
         process = self.processes[rank]
@@ -166,7 +208,9 @@ def start_processes(
     context: Any = _python.get_context(start_method)
     queues = [context.SimpleQueue() for _ in range(nprocs)]
     processes = [
-        context.Process(target=_run, args=(fn, rank, args, queues[rank]), daemon=daemon)
+        context.Process(
+            target=_run, args=(fn, rank, args, queues[rank], os.getpid()), daemon=daemon
+        )
         for rank in range(nprocs)
     ]
     for process in processes:
@@ -188,6 +232,13 @@ def spawn(
     start_method: str = "spawn",
 ) -> ProcessContext | None:
     """Run ``fn(number, *args)`` in `nprocs` new processes: see `start_processes`."""
+    if start_method != "spawn":
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\n"
+            "To use a different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=user_level(),
+        )
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
 

@@ -1,4 +1,11 @@
-"""Warnings that are said once in a program, and errors with their explanation."""
+"""Warnings that are said once in a program, and errors with their explanation.
+
+An error has a code where a reader gains by a page: the life of the graph, shapes, indices, dtypes,
+layouts and devices that no operation takes, custom Functions, numbers, transforms. What a function
+asks of its own arguments (their type or number, a word among those allowed, a number in a range,
+shapes that only this function puts together) has none, and is raised as it is: its one line names
+the function, the argument and what it takes, and PyTorch says no more either.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +17,8 @@ from retrograd.above import above
 
 
 @above
-def explained(error: Exception, cause: object = None, label: str = "", code: str = "") -> Exception:
-    """The error with its code and report; without a `code` the catalogue looks for the message.
+def explained(error: Exception, cause: object = None, label: str = "", *, code: str) -> Exception:
+    """The error with its code and report.
 
     cause  what remembers, as `code` and `lasti`, the earlier line that is to blame, if known
     label  what happened there
@@ -19,9 +26,18 @@ def explained(error: Exception, cause: object = None, label: str = "", code: str
     raise NotImplementedError
 
 
-def runtime_error(text: str, cause: object = None, label: str = "", code: str = "") -> Exception:
+def runtime_error(text: str, cause: object = None, label: str = "", *, code: str) -> Exception:
     """The same for the kind of error that most messages belong to."""
     return explained(RuntimeError(text), cause, label, code=code)
+
+
+@above
+def adopted(error: Exception) -> Exception:
+    """The same for an error in the words of a kernel, which knows no codes.
+
+    The catalogue looks for its message; one that it does not know comes back as it is.
+    """
+    raise NotImplementedError
 
 
 @above
@@ -39,7 +55,7 @@ _notices = _Notices()
 _notices.said = set()
 
 
-def warn_once(text: str, stacklevel: int = 2) -> None:
+def warn_once(text: str, stacklevel: int) -> None:
     """Warn, unless this text was said before; `stacklevel` counts as in `warnings.warn`."""
     if text not in _notices.said or _notices.always:
         _notices.said.add(text)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from retrograd.dtypes import COMPLEX, FLOAT, INTEGER, dtype
+from retrograd.dtypes import FLOAT, INTEGER, dtype
 
 _TINY = "there is no arithmetic in less than 16 bits; use bfloat16 or float16"
-_COMPLEX = "there are no complex numbers of half precision; use complex64"
 _QUANTIZED = "there are no quantized tensors; compute in float32"
 _PACKED = "there are no integers of less than 8 bits; use int8 or uint8"
 
@@ -29,7 +28,7 @@ class UnavailableDtype(dtype):
         self.category = category
         self.itemsize = itemsize
         self.is_floating_point = category == FLOAT
-        self.is_complex = category == COMPLEX
+        self.is_complex = False
         self.is_signed = not name.startswith(("uint", "quint", "bits"))
         self.abbreviation = name
         self.__unsupported__ = why
@@ -47,7 +46,6 @@ def _make() -> dict[str, Any]:
     floats = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
     for name in (*floats, "float8_e8m0fnu", "float4_e2m1fn_x2"):
         found[name] = UnavailableDtype(name, FLOAT, 1, _TINY)
-    found["complex32"] = found["chalf"] = UnavailableDtype("complex32", COMPLEX, 4, _COMPLEX)
     for name, size in {"qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1}.items():
         found[name] = UnavailableDtype(name, INTEGER, size, _QUANTIZED)
     for bits in range(1, 8):

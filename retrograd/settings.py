@@ -7,19 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.above import above
-from retrograd.backend import threads
+from retrograd.backend import NAMED, threads
+from retrograd.backend.precision import PRECISION
 from retrograd.notices import notice
+from retrograd.ops.determinism import DETERMINISM
+from retrograd.ops.errors import argument_type
 from retrograd.ops.registry import attach
 from retrograd.signatures import forms
-from retrograd.tensor.size import CPU, Device, device, require_cpu
+from retrograd.tensor.size import Device, default_device, device, set_default
+from retrograd.tensor.size import device as _device
 
 
 class _Settings:
     threads = threads.at_start()
     interop_threads = 1
-    deterministic = False
-    warn_only = False
-    matmul_precision = "highest"
 
 
 _settings = _Settings()
@@ -66,20 +67,32 @@ def set_num_interop_threads(num: int) -> None:
 
 @_publish
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for the same result on every run, which is the case already."""
-    _settings.deterministic, _settings.warn_only = bool(mode), bool(warn_only)
+    """Ask for the same result on every run, which is the case already.
+
+    What PyTorch has no deterministic algorithm for on the CPU, `put_` without `accumulate` and
+    `max_unpool`, raises here too, or warns with `warn_only`; and new memory is filled
+    (`torch.utils.deterministic`).
+    """
+    if not isinstance(mode, bool):
+        raise argument_type("_set_deterministic_algorithms", "mode", 1, "bool", mode)
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
+            f"{type(warn_only).__name__}"
+        )
+    DETERMINISM.enabled, DETERMINISM.warn_only = mode, warn_only
 
 
 @_publish
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` was last told."""
-    return _settings.deterministic
+    return DETERMINISM.enabled
 
 
 @_publish
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """What `use_deterministic_algorithms` was last told about `warn_only`."""
-    return _settings.warn_only
+    return DETERMINISM.warn_only
 
 
 @_publish
@@ -107,9 +120,9 @@ _DEBUG_MODES = ("default", "warn", "error")
 @_publish
 def get_deterministic_debug_mode() -> int:
     """What `set_deterministic_debug_mode` was last told, as a number."""
-    if not _settings.deterministic:
+    if not DETERMINISM.enabled:
         return 0
-    return 1 if _settings.warn_only else 2
+    return 1 if DETERMINISM.warn_only else 2
 
 
 @_publish
@@ -125,25 +138,28 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Note a precision of float32 products; they are always computed in full precision."""
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"Unknown float32_matmul_precision: {precision}")
-    _settings.matmul_precision = precision
+    PRECISION.products = precision
 
 
 @_publish
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was last told."""
-    return _settings.matmul_precision
+    return PRECISION.products
 
 
 @_publish
 def set_default_device(device: Device) -> None:
-    """Choose where new tensors go: None or the CPU, as there is no other place."""
-    require_cpu(device)
+    """Choose where this thread's new tensors go; None is the CPU."""
+    set_default(None if device is None else _device(device))
 
 
 @_publish
 def get_default_device() -> device:
     """Where new tensors go."""
-    return CPU
+    where = default_device()
+    if where.type == "cpu" or where.index is not None:
+        return where
+    return _device(where.type, NAMED[where.type].current)
 
 
 @_publish

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
+from retrograd import dtypes
+from retrograd.ops.errors import class_text
 from retrograd.ops.registry import attach
+from retrograd.signatures import forms
 from retrograd.types import Number
 
 
@@ -37,17 +40,31 @@ def sym_float(a: Any) -> float:
 @_publish
 def sym_max(a: Number, b: Number) -> Number:
     """The larger of two numbers; a float if one is."""
+    _require_numbers(a, b)
     return _alike(max(a, b), a, b)
 
 
 @_publish
 def sym_min(a: Number, b: Number) -> Number:
     """The smaller of two numbers; a float if one is."""
+    _require_numbers(a, b)
     return _alike(min(a, b), a, b)
 
 
+def _require_numbers(*given: object) -> None:
+    for value in given:
+        if not isinstance(value, _NUMBERS):
+            raise AssertionError(f"expected {_NUMBERS}, got {class_text(value)}")
+
+
+# NumPy's classes of whole numbers and of fractions
+_WHOLE, _FRACTIONS = dtypes.I64.type.__mro__[2], dtypes.F64.type.__mro__[1]
+_NUMBERS = (_WHOLE, _FRACTIONS, int, float)
+
+
 def _alike(found: Number, a: object, b: object) -> Number:
-    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+    fractions = (float, _FRACTIONS)
+    return float(found) if isinstance(a, fractions) or isinstance(b, fractions) else found
 
 
 @_publish
@@ -57,9 +74,15 @@ def sym_sqrt(a: Any) -> float:
 
 
 @_publish
-def sym_sum(args: Iterable[Number]) -> Number:
-    """The sum of numbers."""
-    return builtins.sum(args)
+@forms("(args: Iterable[Number], /) -> Number", "(*args: Number) -> Number")
+def sym_sum(*args: Any) -> Any:
+    """The sum of numbers, which may come one by one or in a list.
+
+    >>> torch.sym_sum(1, 2, 3), torch.sym_sum([1, 2, 3])
+    (6, 6)
+    """
+    listed = len(args) == 1 and isinstance(args[0], (list, tuple))
+    return builtins.sum(args[0] if listed else args)
 
 
 @_publish

@@ -127,6 +127,10 @@ def pytest_runtest_teardown(
         return
     now = global_state.snapshot()
     found = global_state.changes(LEFT, now)
+    if found:  # what a frame in a cycle still holds, an exception's for instance, is not left
+        gc.collect()
+        now = global_state.snapshot()
+        found = global_state.changes(LEFT, now)
     LEFT.update(now)
     if found:
         pytest.fail(f"tests of {item.path.name} left changed: {'; '.join(found)}", pytrace=False)

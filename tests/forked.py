@@ -289,6 +289,17 @@ def _shared(switches: frozenset[tuple[str, str]], imported: tuple[str, ...]) -> 
     return machine
 
 
+def start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    imported: tuple[str, ...] = WITH_RETROGRAD,
+    **options: Any,
+) -> Any:
+    """Start `python ARGUMENTS` as `subprocess.Popen` would, in a process that has the imports."""
+    switches = frozenset(pair for pair in environment.items() if pair[0].startswith("RETROGRAD_"))
+    return _shared(switches, imported).start(arguments, env=environment, **options)
+
+
 def python(
     arguments: Sequence[str],
     folder: Path | None = None,
@@ -299,15 +310,12 @@ def python(
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGUMENTS` as `subprocess.run` would, in a process that has retrograd already."""
     environment = os.environ if environment is None else environment
-    switches = frozenset(pair for pair in environment.items() if pair[0].startswith("RETROGRAD_"))
     with contextlib.ExitStack() as files:
         streams = [files.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
         streams[0].write(given)
         streams[0].seek(0)
         options = dict(zip(("stdin", "stdout", "stderr"), streams, strict=True))
-        process = _shared(switches, imported).start(
-            arguments, cwd=folder, env=environment, **options
-        )
+        process = start(arguments, environment, imported, cwd=folder, **options)
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:

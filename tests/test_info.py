@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 from retrograd.cli import main
+from tests.limits import LIMIT
 
 
 def test_text_names_versions_kernels_and_threads(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +47,9 @@ def test_json_has_the_same_facts(
 def test_it_says_which_compiled_parts_are_missing() -> None:
     off = {**os.environ, "RETROGRAD_KERNELS": "0", "RETROGRAD_CORE": "0"}
     command = [sys.executable, "-m", "retrograd", "info", "--json"]
-    printed = subprocess.run(command, env=off, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        command, env=off, capture_output=True, text=True, check=True, timeout=LIMIT
+    ).stdout
     facts = json.loads(printed)["backends"]
     parts = [name for name in facts if name.startswith("compiled")]
     assert len(parts) == 5

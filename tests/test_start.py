@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import retrograd
+from tests.limits import LIMIT
 
 PACKAGES = ["compat", "nn", "optim", "testing", "utils", "utils.data"]
 # Rooms that a program of tensors alone does not need.
@@ -21,7 +22,12 @@ compat.status cuda diagnostics doctor func namespaces.rows nn.container optim se
 
 def run(program: str) -> str:
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+        timeout=LIMIT,
     )
     return found.stdout
 

@@ -13,8 +13,9 @@ from benchmarks.workloads import transforms as _transforms  # noqa: F401
 from benchmarks.workloads import ops as _ops  # noqa: F401
 from benchmarks.workloads import calls as _calls  # noqa: F401
 from benchmarks.workloads import draws as _draws  # noqa: F401
+from benchmarks.workloads.loading import LOADING
 from benchmarks.workloads.registry import WORKLOADS as WORKLOADS
 from benchmarks.workloads.single import OPS
 
-EVERY = {**WORKLOADS, **OPS}
-"""What a worker can run: the workloads, and single ops."""
+EVERY = {**WORKLOADS, **OPS, **LOADING}  # whose names have nothing in common
+"""What a worker can run: the workloads, single ops, and epochs of a `DataLoader`."""

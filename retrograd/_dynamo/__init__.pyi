@@ -42,3 +42,4 @@ def replay(*args: object, **options: object) -> NoReturn: ...
 def reset(*args: object, **options: object) -> None: 'Forget what was compiled: nothing was.'
 run = decorated
 from retrograd.namespaces.as_written import set_stance as set_stance
+from retrograd._dynamo import utils as utils

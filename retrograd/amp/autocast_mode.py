@@ -18,6 +18,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.amp import switches
+from retrograd.backend.cuda import cuda_backend
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -90,6 +92,8 @@ class autocast:
 
     def _is_possible(self) -> bool:
         if self.device == "cuda":
+            if cuda_backend() is not None:
+                return True
             text = "CUDA is not available or torch_xla is imported. Disabling autocast."
         elif self.fast_dtype not in _SUPPORTED:
             name = self.device.upper()
@@ -99,7 +103,7 @@ class autocast:
             )
         else:
             return True
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(text, stacklevel=user_level())
         return False
 
     def __enter__(self) -> autocast:

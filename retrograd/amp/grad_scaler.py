@@ -25,9 +25,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import CPU, backend_of
+from retrograd.backend.cuda import cuda_backend
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import device
+from retrograd.tensor.size import backend_at, device
 from retrograd.tensor.size import device as device_class
 
 if TYPE_CHECKING:
@@ -48,8 +51,8 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
-def _number(value: float, dtype: dtypes.dtype = dtypes.float32) -> Tensor:
-    return wrap(np.array(value, dtype.numpy))
+def _number(value: float, where: device, dtype: dtypes.dtype = dtypes.float32) -> Tensor:
+    return wrap(backend_at(where).from_numpy(np.array(value, dtype.numpy)))
 
 
 class GradScaler:
@@ -77,10 +80,10 @@ class GradScaler:
     ) -> None:
         self._device = device
         self._enabled = enabled
-        if device == "cuda" and enabled:
+        if device == "cuda" and enabled and cuda_backend() is None:
             warnings.warn(
                 "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
             self._enabled = False
         if not self._enabled:
@@ -113,8 +116,8 @@ class GradScaler:
     def _lazy_init_scale_growth_tracker(self, dev: device) -> None:
         if self._growth_tracker is not None:
             raise AssertionError("_growth_tracker initialized before _scale")
-        self._scale = _number(self._init_scale)
-        self._growth_tracker = _number(self._init_growth_tracker, dtypes.int32)
+        self._scale = _number(self._init_scale, dev)
+        self._growth_tracker = _number(self._init_growth_tracker, dev, dtypes.int32)
 
     def scale(self, outputs: Tensor) -> Tensor:
         """A tensor, or tensors in lists and other iterables, times the scale.
@@ -160,8 +163,13 @@ class GradScaler:
                 values = gradient._array
                 if values.dtype is dtypes.BF16:
                     values = values.astype(np.float32)
-                if not np.isfinite(values).all():
-                    found_inf.fill_(1.0)
+                # on an accelerator nothing is waited for: the answer stays there
+                if type(values) is CPU.array:
+                    if not np.isfinite(values).all():
+                        found_inf.fill_(1.0)
+                else:
+                    xp = backend_of(values).xp
+                    found_inf._array[...] += 1.0 - xp.isfinite(values).all()
                 gradient.mul_(inv_scale)
         return {found_inf.device: found_inf}
 
@@ -188,13 +196,14 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = scale.double().reciprocal().float()
         state["found_inf_per_device"] = self._unscale_grads_(
-            optimizer, inverse, _number(0.0), False
+            optimizer, inverse, _number(0.0, scale.device), False
         )
         state["stage"] = OptState.UNSCALED
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[device_class, Tensor]:
-        self._check_scale_growth_tracker("_check_inf_per_device")
-        found = self._unscale_grads_(optimizer, _number(1.0), _number(0.0), True)
+        scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
+        one, zero = _number(1.0, scale.device), _number(0.0, scale.device)
+        found = self._unscale_grads_(optimizer, one, zero, True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
@@ -246,7 +255,7 @@ class GradScaler:
                 "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
                 "directly.",
                 FutureWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:

@@ -8,12 +8,13 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.amp import autocast_mode, grad_scaler
+from retrograd.lifecycle.site import user_level
 
 
-def deprecated_form(old: str, new: str, stacklevel: int = 3) -> None:
-    """Say that a form is deprecated; by default to the caller of the one that calls this."""
+def deprecated_form(old: str, new: str) -> None:
+    """Say that a form is deprecated."""
     text = f"`torch.{old}` is deprecated. Please use `torch.{new}` instead."
-    warnings.warn(text, FutureWarning, stacklevel=stacklevel)
+    warnings.warn(text, FutureWarning, stacklevel=user_level())
 
 
 class cuda_autocast(autocast_mode.autocast):

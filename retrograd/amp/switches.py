@@ -1,7 +1,7 @@
 """The switches of autocast that `torch` itself shows: ``torch.is_autocast_enabled("cpu")`` ...
 
 All of them belong to a thread. Every kind of device that PyTorch knows has its switch and its
-dtype here; only the CPU's does anything.
+dtype here; the CPU's does something, and CUDA's where there is a device.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.engine.state import STATE, set_autocast
+from retrograd.backend.cuda import cuda_backend
+from retrograd.engine.state import STATE, set_autocast, set_autocast_device
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.calling.autocasting import WEIGHTS, install
 from retrograd.tensor.size import device
 
@@ -98,10 +100,15 @@ def set_autocast_enabled(*args: Any, **options: object) -> None:
         if enabled:
             install()
         set_autocast(_SWITCHES.dtypes["cpu"].numpy if enabled else None)
-    elif enabled:
+        return
+    if enabled:
         _SWITCHES.enabled.add(kind)
     else:
         _SWITCHES.enabled.discard(kind)
+    if kind == "cuda" and cuda_backend() is not None:
+        if enabled:
+            install()
+        set_autocast_device(_SWITCHES.dtypes[kind].numpy if enabled else None)
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
@@ -130,6 +137,8 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
     _SWITCHES.dtypes[kind] = dtype
     if kind == "cpu" and STATE.autocast is not None:
         set_autocast(dtype.numpy)
+    if kind == "cuda" and STATE.autocast_device is not None:
+        set_autocast_device(dtype.numpy)
 
 
 # ------------------------------------------------------------------------------ cache, nesting
@@ -175,7 +184,7 @@ def _deprecate(old: str, new: str) -> None:
     warnings.warn(
         f"torch.{old} is deprecated. Please use torch.{new} instead.",
         DeprecationWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd.autograd.function import Function, FunctionCtx
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ class Type(Function):
             "`torch.autograd._functions.Type` is deprecated as of PyTorch 2.1, please use "
             "`torch.tensor.to(dtype=dtype)` instead.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         ctx.input_dtype = i.dtype
         made: Tensor = i.type(dest_type)

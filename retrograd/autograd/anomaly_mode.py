@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 
 from retrograd.engine.state import ANOMALY, AnomalyBlock, set_anomaly
-from retrograd.notices import explained
+from retrograd.lifecycle.site import user_level
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -44,11 +44,9 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 def _check(enabled: bool, check_nan: bool) -> None:
     for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan))):
         if not isinstance(value, bool):
-            raise explained(
-                TypeError(
-                    f"set_anomaly_enabled(): argument '{name}' (position {position + 1}) must be "
-                    f"bool, not {type(value).__name__}"
-                )
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position + 1}) must be "
+                f"bool, not {type(value).__name__}"
             )
 
 
@@ -72,7 +70,7 @@ class detect_anomaly(AnomalyBlock):
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
     def _inside(self) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import NAMED, xp_of
+from retrograd.backend import NAMED, apart, xp_of
 from retrograd.backend.arrays import DType
 from retrograd.engine import failures
 from retrograd.engine.edges import GradientEdge
@@ -15,9 +15,9 @@ from retrograd.engine.inference import mark_inference
 from retrograd.engine.node import AnyDtype, BackwardCall, Node
 from retrograd.engine.retention import Retain, is_plain, retaining
 from retrograd.engine.state import STATE, Cut
-from retrograd.engine.views import edge_of, refresh
+from retrograd.engine.views import edge_of, refresh, renew
 from retrograd.engine.walk import COMPILED, Edge, run_backward
-from retrograd.lifecycle.site import user_site
+from retrograd.lifecycle.site import user_level, user_site
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.signatures import forms
 from retrograd.tensor import Tensor, tensor_method, wrap
@@ -66,7 +66,7 @@ def backward(
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         if grad_tensors is not None:
             raise RuntimeError(
@@ -82,7 +82,7 @@ def backward(
     if targets is not None:
         wanted = [_filled_edge(target) for target in targets]
     if create_graph:
-        warn_once(_CYCLE, 3)
+        warn_once(_CYCLE, user_level())
     plain = retain_graph is None or is_plain(retain_graph)
     retain = (
         create_graph
@@ -161,7 +161,7 @@ def grad(
             "accumulate gradient for other parts of the graph, please use "
             "torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     given = _as_gradients(grad_outputs, len(roots))
     gradients = _start_gradients(roots, given, batched=is_grads_batched)
@@ -333,6 +333,8 @@ def _start_gradients(
             raise AssertionError("Expected output to be a torch.Tensor")
         if isinstance(gradient, Tensor):
             _check_gradient(index, root, shape, dtype, gradient, batched)
+            if isinstance(root, Tensor):
+                gradient = _on_device_of(index, root, gradient)
         elif gradient is not None:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -342,10 +344,30 @@ def _start_gradients(
                 raise failures.not_scalar(shape)
             if dtype in dtypes.COMPLEX_TYPES:
                 raise failures.complex_root(dtypes.from_numpy_dtype(dtype))
-            xp = xp_of(root._array) if isinstance(root, Tensor) else NAMED["cpu"].xp
+            leaf = root if isinstance(root, Tensor) else _leaf_behind(root.node)
+            xp = NAMED["cpu"].xp if leaf is None else xp_of(leaf._array)
             gradient = wrap(xp.filled(shape, 1, dtype))
         started.append(gradient)
     return started
+
+
+def _leaf_behind(node: Any) -> Tensor | None:
+    """A leaf that a node leads to: nodes do not know the device of their outputs, tensors do."""
+    while node is not None:
+        leaf: Tensor | None = getattr(node, "variable", None)
+        if leaf is not None:
+            return leaf
+        node = next((after for after, _ in node.next_functions if after is not None), None)
+    return None
+
+
+def _on_device_of(index: int, root: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient on the root's device: one without dimensions is moved there."""
+    if apart(root._array, gradient._array) is None:
+        return gradient
+    if gradient._array.ndim:
+        raise failures.wrong_device(index, root._array, gradient._array)
+    return gradient.to(root.device)
 
 
 def _check_gradient(
@@ -387,7 +409,9 @@ def _root_edges(
 ) -> tuple[list[Edge], list[Tensor]]:
     """Where the walk starts, and with what: gradients in the type of what they belong to."""
     if len(roots) != len(gradients):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
+        raise runtime_error(
+            f"got {len(roots)} tensors and {len(gradients)} gradients", code="RG108"
+        )
     edges: list[Edge] = []
     started: list[Tensor] = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
@@ -398,6 +422,7 @@ def _root_edges(
             if root.requires_grad:
                 if root._view is not None:
                     refresh(root)
+                    renew(root)  # also where no grad mode asks for it
                 found = edge_of(root)
             if found is None:
                 raise failures.no_history(index, root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrograd import core, dtypes
 from retrograd.engine import failures
 from retrograd.engine.accumulate import gradient_dtype
-from retrograd.engine.inference import INFERENCE_CELL, mark_inference
+from retrograd.engine.inference import count_writes, mark_inference
 from retrograd.engine.lineage import cut_of
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE
@@ -13,7 +13,6 @@ from retrograd.engine.views import forget_history
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import (
     Tensor,
-    VersionCell,
     cell_of,
     meta_of,
     tensor_member,
@@ -41,7 +40,7 @@ def mark_like(made: Tensor, source: Tensor) -> None:
     """Make it an inference tensor as `source` is; outside of the mode its writes are counted."""
     mark_inference(made)
     if not STATE.inference:
-        made._cell = VersionCell() if source._cell is INFERENCE_CELL else source._cell
+        count_writes(made, source)
 
 
 @tensor_method
@@ -77,7 +76,8 @@ def _get_grad(self: Tensor) -> Tensor | None:
     """The accumulated gradient of a leaf (or of a non-leaf after `retain_grad()`)."""
     meta = self._meta
     found = None if meta is None else meta.grad
-    if found is None and self.requires_grad and self.grad_fn is not None and not self.retains_grad:
+    # not `grad_fn`: of a view that cannot follow a write, asking for it raises
+    if found is None and self.requires_grad and self._grad_fn is not None and not self.retains_grad:
         failures.warn_nonleaf_grad(self)
     return found
 
@@ -123,7 +123,7 @@ def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
     tensor([2., 4.], dtype=torch.float64)
     """
     if self.grad_fn is not None:
-        raise runtime_error("grad_dtype can only be accessed on leaf tensors.")
+        raise runtime_error("grad_dtype can only be accessed on leaf tensors.", code="RG108")
     chosen = ... if self._meta is None else self._meta.grad_dtype
     return self.dtype if chosen is ... else chosen
 
@@ -131,15 +131,18 @@ def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
 def _set_grad_dtype(self: Tensor, chosen: object) -> None:
     if chosen is not None and not isinstance(chosen, dtypes.dtype):
         raise runtime_error(
-            f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}"
+            f"grad_dtype must be a torch.dtype or None, but got {type(chosen).__name__}",
+            code="RG108",
         )
     if chosen is not None and self.requires_grad and chosen.numpy not in dtypes.DIFFERENTIABLE:
-        raise runtime_error(f"gradients cannot be of type {chosen}, so grad_dtype cannot")
+        raise runtime_error(
+            f"gradients cannot be of type {chosen}, so grad_dtype cannot", code="RG108"
+        )
     meta = meta_of(self)
     if meta.grad is not None and chosen is not None and meta.grad.dtype is not chosen:
         raise failures.late_gradient_dtype(chosen, meta.grad)
     if self.grad_fn is not None:
-        raise runtime_error("grad_dtype can only be set on leaf tensors.")
+        raise runtime_error("grad_dtype can only be set on leaf tensors.", code="RG108")
     meta.grad_dtype = chosen
     node = None if meta.accumulator is None else meta.accumulator()
     if node is not None:
@@ -163,13 +166,15 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._requires_grad and value._array.dtype not in dtypes.DIFFERENTIABLE:
-        raise RuntimeError(
-            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        raise runtime_error(
+            "data set to a tensor that requires gradients must be floating point or complex dtype",
+            code="RG301",
         )
     if (type(value._array) is SPARSE_ARRAY) != (type(self._array) is SPARSE_ARRAY):
-        raise RuntimeError(
+        raise runtime_error(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
-            "incompatible tensor type."
+            "incompatible tensor type.",
+            code="RG301",
         )
     meta = self._meta
     if meta is not None and value._array.dtype is not self._array.dtype:
@@ -179,7 +184,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 
 def _delete_data(self: Tensor) -> None:
-    raise runtime_error("Deleting tensor data is not allowed. Delete tensor instead!")
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 tensor_member("grad", property(_get_grad, _set_grad, _delete_grad))

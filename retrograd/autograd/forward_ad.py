@@ -100,9 +100,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: object = None) -> Tenso
     if wrong is not None:
         raise wrong
     if found is None and level == 0:
-        raise RuntimeError(
+        raise runtime_error(
             "Trying to access a forward AD level with an invalid index. This index was either not "
-            "created or is already deleted."
+            "created or is already deleted.",
+            code="RG611",
         )
     if found is None:
         raise runtime_error(
@@ -115,7 +116,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: object = None) -> Tenso
             raise explained(
                 ValueError(
                     f"Expected {name} to be floating point or complex, but got: {value.dtype}"
-                )
+                ),
+                code="RG607",
             )
     return forward.make_dual(tensor, tangent, found)
 

@@ -37,11 +37,10 @@ from retrograd.engine.node import Node
 from retrograd.engine.recipes import remembered
 from retrograd.engine.state import STATE, TRANSFORMS, Cut, set_grad_mode
 from retrograd.engine.views import edge_of, refresh
-from retrograd.lifecycle.site import user_site
+from retrograd.lifecycle.site import user_level, user_site
 from retrograd.marks import differs
 from retrograd.notices import explained, runtime_error
-from retrograd.random.generator import Position
-from retrograd.random.state import USES, default_generator
+from retrograd.random.state import USES, Positions, positions, replayed
 from retrograd.tensor import Array, Tensor, wrap
 
 __all__ = [
@@ -89,7 +88,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             "static, so you should invoke them on the class itself. Instantiating an autograd "
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
@@ -216,7 +215,7 @@ def call_function(function: type[Function], arguments: tuple[Any, ...], separate
     recorded = wanted and STATE.grad_enabled
     if recorded:
         _set_edges(node, tensors, 0)
-    begin = default_generator.position() if recorded else None
+    begin = positions() if recorded else None
     others = USES.others
     returned = _run_forward(function, node, arguments, separate)
     single = not isinstance(returned, tuple)
@@ -226,7 +225,7 @@ def call_function(function: type[Function], arguments: tuple[Any, ...], separate
         results = values
         if USES.others == others:  # it can run again: only one generator has to be replayed
             remembered(node, arguments)
-            if default_generator.position() != begin:
+            if positions() != begin:
                 node.drew_from = begin
             if STATE.scope is not None:
                 STATE.scope.made(node, arguments)
@@ -339,11 +338,11 @@ def _run_forward(
 
 
 def forward_again(
-    function: type[Function], arguments: list[Any], drew_from: Position | None
+    function: type[Function], arguments: list[Any], drew_from: Positions | None
 ) -> list[Array | None]:
     """What a second run of `forward` returns, for values that were let go."""
     if drew_from is not None:
-        with default_generator.replayed(drew_from):
+        with replayed(drew_from):
             return forward_again(function, arguments, None)
     given = tuple([wrap(value) if is_array(value) else value for value in arguments])
     node = FunctionNode(function, given)
@@ -364,9 +363,12 @@ def _in_places(
     for name in kwargs:
         if name not in names:
             if any([isinstance(x, Tensor) and x._level for x in args]):
-                raise NotImplementedError(
-                    "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
-                    f"kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                raise explained(
+                    NotImplementedError(
+                        "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not "
+                        f"pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                    ),
+                    code="RG610",
                 )
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
         if names.index(name) < len(args):

@@ -85,7 +85,8 @@ def prepared_vector(
         if given.shape != wanted.shape:
             start = f"Entry {index} in " if like_is_tuple else ""
             raise runtime_error(
-                f"{start}v has invalid size: should be {wanted.shape} but got {given.shape}."
+                f"{start}v has invalid size: should be {wanted.shape} but got {given.shape}.",
+                code="RG607",
             )
     return vector
 
@@ -167,7 +168,7 @@ def check_dependence(tensors: Any, what: str) -> None:
                 code="RG613",
             )
         if not tensor.requires_grad:
-            raise runtime_error(_INDEPENDENT[what].format(index))
+            raise runtime_error(_INDEPENDENT[what].format(index), code="RG613")
 
 
 _INDEPENDENT = {
@@ -222,13 +223,14 @@ def filled(
     for index, gradient in enumerate(found):
         if gradient is None:
             if strict:
-                raise runtime_error(_MISSING[stage].format(index))
+                raise runtime_error(_MISSING[stage].format(index), code="RG613")
             gradient = RECORDED.zeros_like(like[index])
         elif strict and create_graph and not gradient.requires_grad:
             what = "hessian" if "double" in stage else "jacobian"
             raise runtime_error(
                 f"The {what} of the user-provided function is independent of input {index}. "
-                "This is not allowed in strict mode when create_graph=True."
+                "This is not allowed in strict mode when create_graph=True.",
+                code="RG613",
             )
         assert gradient is not None
         results.append(gradient)

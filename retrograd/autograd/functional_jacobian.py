@@ -22,7 +22,7 @@ from retrograd.engine.grad_mode import enable_grad
 from retrograd.notices import runtime_error
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.transforms.basis import standard_basis
+from retrograd.transforms.basis import layouts_of, standard_basis
 from retrograd.transforms.batched import batch
 from retrograd.transforms.vmap import vmap_level, with_batch_at
 
@@ -112,7 +112,7 @@ def _rows_of(
 def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> list[Tensors]:
     """The same for all outputs in one batched backward call."""
     sizes = [output.numel() for output in outputs]
-    [basis] = standard_basis(outputs, None)
+    [basis] = standard_basis(layouts_of(outputs), None)
     found = gradients(outputs, inputs, tuple(basis), create_graph=create_graph, batched=True)
     columns = []
     for tensor, gradient in zip(inputs, found, strict=True):
@@ -168,7 +168,7 @@ def _columns(func: Any, inputs: Tensors) -> tuple[bool, list[tuple[int, ...]], l
     Also whether the outputs are a tuple, and their shapes. This is not `vmap`, inside of which
     users may not call `requires_grad_`, as `hessian` does.
     """
-    [basis] = standard_basis(inputs, None)
+    [basis] = standard_basis(layouts_of(inputs), None)
     size = basis[0].shape[0]
     with vmap_level(size, "error", direct=True) as level, forward_ad.dual_level():
         duals = [

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained
 
 __all__ = [
@@ -195,7 +196,7 @@ def _warn_private(name: str) -> None:
         "specific use for this or feature request for this to be a stable API, please file us an "
         "issue at https://github.com/pytorch/pytorch/issues/new",
         FutureWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 

@@ -15,7 +15,6 @@ from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.state import STATE
 from retrograd.engine.views import edge_of
-from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
 _MODES = ("all", "any")
@@ -61,7 +60,7 @@ def register_multi_grad_hook(
     [True, False, True, False]
     """
     if mode not in _MODES:
-        raise explained(ValueError(f"Expects mode to be one of {_MODES} but got {mode}"))
+        raise ValueError(f"Expects mode to be one of {_MODES} but got {mode}")
     register = _register_all if mode == "all" else _register_any
     return _MultiHandle(register(tensors, fn))
 
@@ -151,7 +150,7 @@ def will_run(nodes: Sequence[Node | None], call: BackwardCall) -> list[bool]:
     found = [node in reached and node in call.need for node in nodes]
     for node, runs in zip(nodes, found, strict=True):
         if runs and call.kind == "grad" and node is not None and is_accumulator(node):
-            raise runtime_error(
+            raise RuntimeError(
                 "A leaf node was passed to _will_engine_execute_node but we are currently "
                 "running autograd.grad(). This is currently not supported."
             )

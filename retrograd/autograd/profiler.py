@@ -33,6 +33,7 @@ from retrograd.autograd.profiler_util import MemRecordsAcc as MemRecordsAcc
 from retrograd.autograd.profiling import recorder as recording
 from retrograd.autograd.profiling.flops import flops_of
 from retrograd.autograd.profiling.recorder import CURRENT, USER, Record, Recorder, stack_entry
+from retrograd.lifecycle.site import user_level
 from retrograd.marks import differs, unsupported
 from retrograd.namespaces import from_table
 
@@ -189,7 +190,7 @@ class profile:
                 "The attribute `use_cuda` will be deprecated soon, please use "
                 "``use_device = 'cuda'`` instead.",
                 FutureWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
             use_device = "cuda"
         self.entered = False
@@ -215,7 +216,7 @@ class profile:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
         self.use_device = None
         if use_device is not None:
-            warnings.warn(_no_device(use_device), stacklevel=2)
+            warnings.warn(_no_device(use_device), stacklevel=user_level())
             self.use_cuda = False
         self.kineto_activities = {ProfilerActivity.CPU} if use_cpu else set()
         if not self.kineto_activities:
@@ -262,7 +263,7 @@ class profile:
             warnings.warn(
                 "disableProfiler called but no active profiling session found. This can happen "
                 "if profiling was cancelled during warmup.",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         self.profiling_end_time_ns = recorder.trace_end
         self.kineto_results = _ProfilerResult(recorder, records, self.trace_id)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from retrograd.autograd.profiling.table import build_table, device_name, format_time
 from retrograd.autograd.profiling.table import format_time as _format_time  # noqa: F401
+from retrograd.lifecycle.site import user_level
 
 
 class DeviceType(enum.Enum):
@@ -73,7 +74,7 @@ def _deprecated(name: str, instead: str, mark: str = ".") -> Any:
     def read(self: object) -> Any:
         please = "please use" if mark == "," else "Use"
         text = f"`{name}` is deprecated{mark} {please} `{instead}` instead."
-        warnings.warn(text, FutureWarning, stacklevel=2)
+        warnings.warn(text, FutureWarning, stacklevel=user_level())
         return getattr(self, instead)
 
     return property(read)

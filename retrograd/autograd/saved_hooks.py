@@ -52,7 +52,8 @@ class saved_tensors_hooks(Block):
 def refuse_if_disabled() -> None:
     """Raise the message of `disable_saved_tensors_hooks`, if such a context is open."""
     if STATE.saved_hooks_refused is not None:
-        raise runtime_error(STATE.saved_hooks_refused)
+        code = "RG609" if STATE.transforms else "RG617"
+        raise runtime_error(STATE.saved_hooks_refused, code=code)
 
 
 def disable_saved_tensors_hooks(error_message: str) -> AbstractContextManager[None]:
@@ -63,7 +64,7 @@ def disable_saved_tensors_hooks(error_message: str) -> AbstractContextManager[No
     ...         pass
     Traceback (most recent call last):
         ...
-    RuntimeError: not here
+    RuntimeError: not here...
     """
     return _Refusing(error_message)
 
@@ -74,7 +75,7 @@ class _Refusing(Block, ContextDecorator):
 
     def _inside(self) -> dict[str, object]:
         if STATE.saved_hooks:
-            raise runtime_error(self.message)
+            raise runtime_error(self.message, code="RG617")
         return {"saved_hooks_refused": self.message}
 
 

@@ -31,9 +31,10 @@ def retain_grad(self: Tensor) -> None:
         )
     if STATE.transforms:
         raise failures.retained_in_transform()
-    if self.is_leaf or self.retains_grad:
-        return
-    if self.grad_fn is None:
+    view = self._view
+    if view is not None and view.creation is not None and self._grad_fn is None:
+        return  # it never had a history, and cannot get one
+    if self.retains_grad or self.is_leaf or self.grad_fn is None:
         return
     node = self._grad_fn
     assert node is not None
@@ -117,7 +118,9 @@ def register_post_accumulate_grad_hook(
             "cannot register a hook on a tensor that doesn't require gradient", code="RG114"
         )
     if self.grad_fn is not None:
-        raise runtime_error("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        raise runtime_error(
+            "post accumulate grad hooks cannot be registered on non-leaf tensors", code="RG114"
+        )
     meta = meta_of(self)
     if meta.post_accumulate_hooks is None:
         meta.post_accumulate_hooks = OrderedDict()
@@ -147,7 +150,7 @@ def _set_post_accumulate_hooks(self: Tensor, table: TensorHooks | None) -> None:
 
 
 def _delete_hooks(self: Tensor) -> None:
-    raise runtime_error("Deletion of _backwards_hooks not allowed!")
+    raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
 
 tensor_member("_backward_hooks", property(_get_hooks, _set_hooks, _delete_hooks))

@@ -55,6 +55,12 @@ def _strided(array: Array, shape: Sequence[int], strides: Sequence[int], offset:
     """`neutral.memory.strided`: ten times faster where NumPy takes the array as a buffer."""
     if array.flags.forc:
         return np.ndarray(shape, array.dtype, array, offset, strides)  # it checks the bounds too
+    # NumPy's own hides the memory behind an object that does not say whether it may be written
+    whole = array.base if isinstance(array.base, np.ndarray) else array
+    rows = whole.transpose(sorted(range(whole.ndim), key=lambda dim: -whole.strides[dim]))
+    if rows.flags.c_contiguous:
+        place = offset + array.ctypes.data - rows.ctypes.data
+        return np.ndarray(shape, array.dtype, rows, place, strides)
     found: Array = neutral.strided(CPU.xp, array, shape, strides, offset)
     return found
 
@@ -114,10 +120,10 @@ class CpuBackend(Backend):
         found: int = array.__array_interface__["data"][0]  # quicker than `ctypes.data`
         return found
 
-    def from_numpy(self, array: Array) -> Array:
+    def from_numpy(self, array: Array, *, non_blocking: bool = False) -> Array:
         return array
 
-    def to_numpy(self, array: Array) -> Array:
+    def to_numpy(self, array: Array, *, non_blocking: bool = False) -> Array:
         return array
 
 

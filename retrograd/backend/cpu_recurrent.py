@@ -1,8 +1,9 @@
 """All steps of an LSTM or GRU layer on the CPU, compiled where that is built, else with NumPy.
 
-Other devices run the layer step by step, with ordinary ops; see `nn.layer_steps`. Both forms take
-and return the same: `gates`, (steps, batch, gates * width), is the input's share and becomes the
-gates; states have one step more than there are, the initial one first. Biases may be None.
+`nn.layer_steps` finds them as `recurrent` of the backend; a device without runs the layer step by
+step, with ordinary ops. All forms take and return the same: `gates`, (steps, batch, gates * width),
+is the input's share and becomes the gates; states have one step more than there are, the initial
+one first. Biases may be None.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend.arrays import Array
+from retrograd.backend.arrays import Array, DType
+from retrograd.backend.cpu import CPU
 from retrograd.backend.cpu_rows import rows
 from retrograd.backend.quiet import quiet
 
@@ -135,3 +137,25 @@ lstm = _compiled_first("lstm", _lstm)
 lstm_gradients = _compiled_first("lstm_gradients", _lstm_gradients)
 gru = _compiled_first("gru", _gru)
 gru_gradients = _compiled_first("gru_gradients", _gru_gradients)
+
+
+class Layers:
+    """What `nn.layer_steps` calls."""
+
+    product = staticmethod(CPU.xp.matmul2d)  # compiled where it can be, and then faster than `@`
+    lstm = staticmethod(lstm)
+    lstm_gradients = staticmethod(lstm_gradients)
+    gru = staticmethod(gru)
+    gru_gradients = staticmethod(gru_gradients)
+
+    def takes(self, dtype: DType) -> bool:
+        """Whether layers of these elements run at once."""
+        return dtype.char in "fd"
+
+    def total(self, x: Array) -> Array:
+        """The sum of the rows."""
+        found: Array = CPU.xp.sum(x, 0)
+        return found
+
+
+CPU.recurrent = Layers()

@@ -18,6 +18,8 @@ Kernel = Callable[..., Any]
 # What the ops' declarations say, by op: the kernel, which takes `xp` first; or the name of the
 # `xp` function that does the same, where there is one.
 KERNELS: dict[str, tuple[Kernel, str | None]] = {}
+# The elementwise ones, and what half precision means to them: see `half` of `ops.registry.Op`.
+ELEMENTWISE: dict[str, str] = {}
 
 
 class RawTable:
@@ -62,6 +64,31 @@ class Backend:
     # dimensions, and arrays in sparse layouts
     relatives: tuple[type[Any], ...] = ()
 
+    # how generated code asks whether an array lies row by row
+    contiguous = ".flags.c_contiguous"
+
+    # makes random numbers there, where kernels are: the functions of `random.philox`
+    maker: Any = None
+
+    # whether its `xp.sum_to` sums half precision in float32 and rounds once
+    sums_halves = False
+
+    # the graph that is recorded now, where a device can record its work
+    recording: Any = None
+
+    # runs all steps of a layer of LSTM or GRU at once, where a device can: see `cpu_recurrent`
+    recurrent: Any = None
+
+    @property
+    def current(self) -> int:
+        """The number of the device in use, among those of its type."""
+        return 0
+
+    @property
+    def counts_bases(self) -> bool:
+        """Whether counts of references to its arrays' `base` tell who else shows the memory."""
+        return False
+
     def __init__(
         self,
         name: str,
@@ -75,6 +102,21 @@ class Backend:
         self.raw = self.xp.raw = RawTable(self)  # a kernel finds other ops there
         self.xp.on_host = self._on_host
         self.overrides: dict[str, Kernel] = {}
+        # ops whose kernels here take half precision as it is, and compute in float32 inside; and
+        # those whose derivative rules do, each of their steps rounding once
+        self.halves: set[str] = set()
+        self.half_rules: set[str] = set()
+        # makes one kernel of a derivative rule of an elementwise op, by the op's name
+        self.fused: Callable[[str, Kernel], Kernel] | None = None
+        # called when the device has come to an end: they raise mistakes that kernels noted
+        self.faults: list[Callable[[], None]] = []
+        # optimizers' steps over all parameters, by rule: they take the group's options, states,
+        # parameters and gradients, and say of each parameter whether they did it
+        self.steps: dict[str, Callable[..., list[bool]]] = {}
+        # the generated functions of ops, as operators or not, and what their nodes do; made at
+        # the first call
+        self.flat: dict[tuple[str, bool], Callable[..., Any] | None] = {}
+        self.runs: dict[tuple[str, bool], Callable[..., Any]] = {}
 
     def _on_host(self, function: Callable[..., object], *values: object) -> Any:
         """``function(xp, *values)`` on the CPU: for what goes from element to element."""
@@ -100,10 +142,21 @@ class Backend:
 
         def take(kernel: Kernel) -> Kernel:
             self.overrides[name] = kernel
-            self.raw.__dict__.pop(name, None)
+            self._forget_bound(name)
             return kernel
 
         return take
+
+    def withdraw(self, name: str) -> None:
+        """Take an override back."""
+        del self.overrides[name]
+        self._forget_bound(name)
+
+    def _forget_bound(self, name: str) -> None:
+        self.raw.__dict__.pop(name, None)
+        for choice in (False, True):
+            self.flat.pop((name, choice), None)
+            self.runs.pop((name, choice), None)
 
     def as_result(self, value: Any) -> Array:
         """A kernel's result as an array: libraries give numbers where it has no dimensions."""
@@ -113,8 +166,19 @@ class Backend:
         """Where the first element lies in memory."""
         raise NotImplementedError(f"{self.name}: arrays do not tell their address")
 
-    def from_numpy(self, array: Array) -> Array:
-        """The same elements on this device."""
+    def index(self, array: Any) -> int:
+        """The number of the device, among those of its type, that holds an array."""
+        return 0
+
+    def grid(self, index: int) -> tuple[int, int]:
+        """How many multiprocessors a device has, and how many threads each of them."""
+        raise NotImplementedError(f"{self.name}: no generator of random numbers of its own")
+
+    def check_index(self, index: int | None) -> None:
+        """Raise where no device of this type has the number of a ``device=`` argument."""
+
+    def from_numpy(self, array: Array, *, non_blocking: bool = False) -> Array:
+        """The same elements on this device; `non_blocking` may return before they are there."""
         raise NotImplementedError(f"{self.name}: no way from NumPy's arrays")
 
     def drawn(self, function: Callable[..., Array], *args: object) -> Array:
@@ -126,8 +190,8 @@ class Backend:
         """An array of the CPU that takes part in an op on this device."""
         return self.from_numpy(array)
 
-    def to_numpy(self, array: Array) -> Array:
-        """The same elements as an array of NumPy."""
+    def to_numpy(self, array: Array, *, non_blocking: bool = False) -> Array:
+        """The same elements as an array of NumPy; `non_blocking` as above."""
         raise NotImplementedError(f"{self.name}: no way to NumPy's arrays")
 
     def __repr__(self) -> str:
@@ -165,6 +229,17 @@ def backend_of(array: Any) -> Backend:
                 return backend
         raise TypeError(f"{type(array).__name__} is an array of no known device")
     return found
+
+
+def apart(first: Any, second: Any) -> tuple[Backend, Backend] | None:
+    """The backends of two arrays if these lie on different types of devices.
+
+    None too where one is not an array of a device: of a batch, or in a sparse layout.
+    """
+    here, there = BACKENDS.get(type(first)), BACKENDS.get(type(second))
+    if here is None or there is None or here.name == there.name:
+        return None
+    return here, there
 
 
 def xp_of(array: Array) -> Namespace:

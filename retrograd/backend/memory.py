@@ -10,6 +10,7 @@ leaves the allocator alone.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 
@@ -17,12 +18,18 @@ _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 
 
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """The C library: opened once, since each time makes classes that only the collector frees."""
+    return ctypes.CDLL(None)
+
+
 def keep_freed_memory() -> bool:
     """Ask glibc to keep freed blocks; False where it is another allocator, or switched off."""
     if os.environ.get("RETROGRAD_KEEP_MEMORY") == "0" or not sys.platform.startswith("linux"):
         return False
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        mallopt = _library().mallopt
     except (OSError, AttributeError):  # a C library without it
         return False
     mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
@@ -58,7 +65,7 @@ def bytes_in_use() -> int:
     True
     """
     try:
-        tell = ctypes.CDLL(None).mallinfo2
+        tell = _library().mallinfo2
     except (OSError, AttributeError, TypeError):  # a C library without it
         return 0
     tell.restype = _Allocated
@@ -73,7 +80,7 @@ def give_back() -> bool:
     >>> returned = memory.give_back()
     """
     try:
-        ctypes.CDLL(None).malloc_trim(0)
+        _library().malloc_trim(0)
     except (OSError, AttributeError, TypeError):  # a C library without it
         return False
     return True

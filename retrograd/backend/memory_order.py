@@ -69,9 +69,14 @@ def as_pytorch_lays(result: Array, operands: Sequence[object]) -> Array:
 def converted(array: Array, dtype: DType) -> Array:
     """The elements in another dtype, in the same memory order but without gaps and overlaps."""
     result = array.astype(dtype)
-    if 0 in array.strides:
-        result = laid_along(result, axes_by_memory(array.shape, [array.strides]))
-    return result
+    return as_it_lies(result, array) if 0 in array.strides else result
+
+
+def as_it_lies(result: Array, array: Array) -> Array:
+    """A result in the memory order of an array of its shape, without that one's gaps."""
+    if array.flags.c_contiguous:
+        return result
+    return laid_along(result, axes_by_memory(array.shape, [array.strides]))
 
 
 def laid_along(array: Array, axes: Sequence[int]) -> Array:

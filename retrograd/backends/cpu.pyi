@@ -6,4 +6,4 @@ Written by ``python -m retrograd.compat.stubs``.
 # ruff: noqa
 
 
-def get_cpu_capability(*args: object, **options: object) -> str: 'The instructions of the kernels: "DEFAULT", NumPy chooses its own.'
+from retrograd.namespaces.told import get_cpu_capability as get_cpu_capability

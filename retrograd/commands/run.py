@@ -21,7 +21,15 @@ EXAMPLE = """\
 examples:
   retrograd run train.py --epochs 3
   retrograd run -m package.train --epochs 3
+  retrograd run --nproc-per-node 4 train.py
 """
+
+# Options of `torchrun`: with one of them the program is started in several processes.
+_LAUNCHER = """
+nnodes nproc-per-node rdzv-backend rdzv-endpoint rdzv-id rdzv-conf standalone max-restarts role
+log-dir redirects tee local-ranks-filter node-rank master-addr master-port local-addr
+signals-to-handle shutdown-timeout
+""".split()
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,8 +41,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "`import torch` means retrograd, whether or not PyTorch is installed.",
         epilog=EXAMPLE,
         formatter_class=HelpFormatter,
-        usage="retrograd run [-h] (SCRIPT | -m MODULE) [ARGS ...]",
+        usage="retrograd run [-h] [--nproc-per-node N ...] (SCRIPT | -m MODULE) [ARGS ...]",
     )
+    several = parser.add_argument_group(
+        "several processes", "the options of torchrun (docs/distributed.md)"
+    )
+    several.add_argument("--nproc-per-node", metavar="N", help="how many: a number, auto or cpu")
+    for name in _LAUNCHER:
+        if name == "standalone":
+            several.add_argument("--standalone", action="store_true", help=argparse.SUPPRESS)
+        elif name != "nproc-per-node":
+            several.add_argument(f"--{name}", metavar="VALUE", help=argparse.SUPPRESS)
     add_program(
         parser, "the program and its own arguments, as for `python`; - reads it from standard input"
     )
@@ -51,6 +68,13 @@ def run(options: argparse.Namespace) -> int:
     program = options.program if options.module is None else ["-m", *options.module]
     command = [sys.executable, *_interpreter_flags(), *program]
     path = path_with_shim(os.environ.get("PYTHONPATH", ""))
+    told = _told(options)
+    if told:
+        from retrograd.distributed.run import launch
+
+        os.environ["PYTHONPATH"] = path
+        python = [sys.executable, *_interpreter_flags()]
+        return launch([*told, *program], "retrograd run", python)
     environment = {**os.environ, "PYTHONPATH": path}
     sys.stdout.flush()
     sys.stderr.flush()
@@ -60,6 +84,18 @@ def run(options: argparse.Namespace) -> int:
         return subprocess.call(command, env=environment)
     except KeyboardInterrupt:
         return 130
+
+
+def _told(options: argparse.Namespace) -> list[str]:
+    """What was said of several processes, for the launcher."""
+    found = []
+    for name in _LAUNCHER:
+        value = getattr(options, name.replace("-", "_"))
+        if value is True:
+            found.append(f"--{name}")
+        elif value:
+            found.append(f"--{name}={value}")
+    return found
 
 
 def _interpreter_flags() -> list[str]:

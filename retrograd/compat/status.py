@@ -65,7 +65,7 @@ def absent_groups() -> list[Group]:
 def group_of(path: str) -> Group | None:
     """The group of absent names that a full name belongs to; that of its module if need be.
 
-    >>> group_of("torch.ScriptModule.save").title
+    >>> group_of("torch.ScriptObject.save").title
     'TorchScript'
     """
     while path and path != "torch":
@@ -79,7 +79,7 @@ def group_of(path: str) -> Group | None:
 def absence(path: str) -> str | None:
     """Why a name of PyTorch's is not there, in words for an error; None if nothing is known.
 
-    >>> absence("torch.SymInt")
+    >>> absence("torch.sym_constrain_range")
     'sizes are plain integers (symbolic shapes)'
     """
     group = group_of(path)
@@ -96,9 +96,9 @@ def status_of(path: str) -> Status:
 
     >>> status_of("torch.nn.Linear")
     Status(status='works', note='')
-    >>> status_of("torch.SymInt").status
+    >>> status_of("torch.sym_constrain_range").status
     'absent'
-    >>> status_of("torch.Tensor.share_memory_").status
+    >>> status_of("torch.Tensor.to_mkldnn").status
     'refuses'
     """
     if path != "torch" and not path.startswith("torch."):

@@ -55,7 +55,9 @@ def kind_of(value: object, imports: Imports) -> str:
 def _setting(name: str, value: object, imports: Imports) -> list[str]:
     if not isinstance(value, Settings):
         return [f"{name}: {kind_of(value, imports)}"]
-    inside = [f"    {own}: {kind_of(part, imports)}" for own, part in vars(value).items()]
+    computed = [own for own, part in vars(type(value)).items() if isinstance(part, property)]
+    parts = {own: getattr(value, own) for own in computed} | vars(value)
+    inside = [f"    {own}: {kind_of(part, imports)}" for own, part in parts.items()]
     return [f"class _{name}_settings:", *inside, f"{name}: _{name}_settings"]
 
 

@@ -17,7 +17,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,8 @@ from retrograd.tensor import Tensor
 
 PACKAGE = Path(__file__).parent.parent
 MODULES = (
-    *("", "autograd", "compat", "distributed", "doctor", "fft", "graph", "linalg", "nn"),
-    *("nn.functional", "optim", "profiler", "serialization", "sparse", "special", "testing"),
+    *("", "autograd", "compat", "distributed", "doctor", "fft", "graph", "linalg", "masked"),
+    *("nn", "nn.functional", "optim", "profiler", "serialization", "sparse", "special", "testing"),
     *("utils", "utils.benchmark", "utils.data"),
 )
 # modules with a file for type checkers, which imports what the table of names has for them
@@ -63,14 +63,17 @@ _BINARY += ["__lt__", "__le__", "__gt__", "__ge__"]
 _OPERAND = "Tensor | Number | complex | np.generic | np.ndarray[Any, Any]"
 
 
-def stubs() -> dict[str, str]:
-    """The text of every stub, by its path in the package."""
-    found = {ATTACHED: _attached(), "return_types.pyi": _return_types()}
-    found["ops/recorded.pyi"] = _recorded()
+def writers() -> dict[str, Callable[[], str]]:
+    """What writes the text of every stub, by its path in the package."""
+    found: dict[str, Callable[[], str]] = {
+        ATTACHED: _attached,
+        "return_types.pyi": _return_types,
+        "ops/recorded.pyi": _recorded,
+    }
     for module in (*MODULES, *TABLED):
-        found[stub_path(module)] = _module(module)
+        found[stub_path(module)] = partial(_module, module)
     for module in MORE:
-        found[f"namespaces/more/{module.replace('.', '_')}.pyi"] = _more(module)
+        found[f"namespaces/more/{module.replace('.', '_')}.pyi"] = partial(_more, module)
     return found
 
 
@@ -515,7 +518,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     if parser.parse_args(None if arguments is None else list(arguments)).count:
         _print_counts()
         return
-    for path, text in stubs().items():
+    texts = {path: write() for path, write in writers().items()}
+    for path, text in texts.items():
         new = (PACKAGE / path).with_suffix(".new")
         new.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(text, encoding="utf-8")

@@ -241,6 +241,21 @@ run_quietly(Call *call, PyObject *target)
     return result;
 }
 
+/* Whether an array has a dimension of one element whose stride is not that of rows, as `unfold` makes them. It says
+ * nothing about where elements lie, but PyTorch's order of dimensions looks at it. */
+static int
+has_odd_stride(PyArrayObject *array)
+{
+    npy_intp row = PyArray_ITEMSIZE(array);
+    for (int dim = PyArray_NDIM(array) - 1; dim >= 0; dim--) {
+        if (PyArray_DIM(array, dim) == 1 && PyArray_STRIDE(array, dim) != row && PyArray_STRIDE(array, dim) != 0) {
+            return 1;
+        }
+        row *= PyArray_DIM(array, dim);
+    }
+    return 0;
+}
+
 /* Whether a result may lie in memory in another order than PyTorch's: not where all operands lie row by row. */
 static int
 may_lie_wrong(const Call *call, PyObject *result)
@@ -256,6 +271,11 @@ may_lie_wrong(const Call *call, PyObject *result)
         if (PyArray_CheckExact(call->arrays[index]) && !PyArray_IS_C_CONTIGUOUS(ARRAY(call->arrays[index]))) {
             return plan->tensor_count > 1 || !PyArray_IS_F_CONTIGUOUS(ARRAY(call->arrays[index]))
                 || !PyArray_IS_F_CONTIGUOUS(ARRAY(result));
+        }
+    }
+    for (int index = 0; plan->tensor_count > 1 && PyArray_NDIM(ARRAY(result)) > 2 && index < plan->tensor_count; index++) {
+        if (PyArray_CheckExact(call->arrays[index]) && has_odd_stride(ARRAY(call->arrays[index]))) {
+            return 1;
         }
     }
     return 0;

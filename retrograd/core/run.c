@@ -417,11 +417,12 @@ run_node(PyObject *object, PyObject *node, PyObject *gradient, Edges wanted, PyO
             results->parts[index] = NULL;
         }
     }
+    int nothing = 0; /* arrived: nothing is computed, but what was saved is read and released as ever */
     if (run->one_output) {
         if (gradient == Py_None) {
-            return !run->is_list; /* nothing arrived: nothing is computed, and nothing released */
+            nothing = 1;
         }
-        if (recorded ? !PyObject_TypeCheck(gradient, objects.Tensor) : !PyArray_CheckExact(gradient)) {
+        else if (recorded ? !PyObject_TypeCheck(gradient, objects.Tensor) : !PyArray_CheckExact(gradient)) {
             results->count = 0;
             return 0;
         }
@@ -432,9 +433,10 @@ run_node(PyObject *object, PyObject *node, PyObject *gradient, Edges wanted, PyO
             results->count = 0;
             return 0;
         }
-        if (arrived == 0) {
-            return 1;
-        }
+        nothing = arrived == 0;
+    }
+    if (nothing && run->is_list) {
+        return 0;
     }
     PyObject *values[MOST_SAVES], *made[MOST_SAVES] = {NULL};
     if (recorded && SLOT(node, in_node.extra) != Py_None) {
@@ -444,7 +446,7 @@ run_node(PyObject *object, PyObject *node, PyObject *gradient, Edges wanted, PyO
     PyObject *saved = Py_XNewRef(SLOT(node, in_node.saved)); /* the values stay, whatever a rule does to the node */
     int done = unpack(run, node, recorded, values, made);
     if (done == 1) {
-        done = apply(run, gradient, values, wanted, recorded, results);
+        done = nothing ? 1 : apply(run, gradient, values, wanted, recorded, results);
         if (done == 1 && freeing != Py_None && release(run, node, freeing) < 0) {
             done = -1;
         }

@@ -147,7 +147,7 @@ refuse(PyObject *place, PyObject *const *arguments, size_t flagged, PyObject *na
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
-    PyObject *args, *options, *instead = NULL;
+    PyObject *args, *options, *instead = NULL, *result = NULL;
     if (gather(arguments, flagged, names, &args, &options)) {
         instead = PyObject_CallFunctionObjArgs(refused, PyTuple_GET_ITEM(place, 0), args, options, error, NULL);
         Py_DECREF(args);
@@ -156,14 +156,19 @@ refuse(PyObject *place, PyObject *const *arguments, size_t flagged, PyObject *na
     if (instead == NULL || instead == error) { /* whatever went wrong here, the mistake is what counts */
         PyErr_Restore(type, error, traceback);
     }
-    else { /* it begins on the user's line */
-        PyErr_SetObject((PyObject *)Py_TYPE(instead), instead);
+    else { /* it begins on the user's line; in a tuple is the result of the call with other names for its arguments */
+        if (PyTuple_Check(instead)) {
+            result = Py_NewRef(PyTuple_GET_ITEM(instead, 0));
+        }
+        else {
+            PyErr_SetObject((PyObject *)Py_TYPE(instead), instead);
+        }
         Py_XDECREF(type);
         Py_XDECREF(error);
         Py_XDECREF(traceback);
     }
     Py_XDECREF(instead);
-    return NULL;
+    return result;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */

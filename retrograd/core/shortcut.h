@@ -33,7 +33,8 @@ extern PyTypeObject ShortcutType;
 /* A new one, from the arguments (function, *given) of a method of the module that wants `count` given objects. */
 PyObject *new_shortcut(PyObject *const *arguments, Py_ssize_t argument_count, Py_ssize_t count, ShortWay way);
 
-/* After a call has failed: the exception that is set, or what is to be raised in its place (ops.calling.refusals).
+/* After a call has failed: the exception that is set, or what is to be raised in its place (ops.calling.refusals); or the
+ * result, where only names of arguments were unknown that PyTorch takes.
  * `place` is a tuple: the key under which signatures are found, and the module and the name there. */
 PyObject *refuse(PyObject *place, PyObject *const *arguments, size_t flagged, PyObject *names);
 

@@ -689,9 +689,26 @@ freeing_of(const Walk *walk, PyObject *node)
     return walk->kept != NULL && PySet_Contains(walk->kept, node) == 1 ? Py_None : walk->freeing;
 }
 
-/* Any node, by the Python functions. */
+/* Runs a node with hooks. They may replace the gradient; it goes into the only reference to a list, which is
+   emptied at once, so that what they have replaced does not live on while the node runs. */
+static PyObject *
+run_with_hooks(Walk *walk, PyObject *node, PyObject **gradient, PyObject *need)
+{
+    PyObject *held = PyList_New(1);
+    if (held == NULL) {
+        return NULL;
+    }
+    PyList_SET_ITEM(held, 0, *gradient);
+    *gradient = NULL;
+    PyObject *arguments[5] = {node, held, walk->call, need, walk->as_tensors ? Py_False : Py_True};
+    PyObject *given = PyObject_Vectorcall(run_hooked, arguments, 4, raw_keyword);
+    Py_DECREF(held);
+    return given;
+}
+
+/* Any node, by the Python functions; a node with hooks takes over the gradient. */
 static int
-run_in_python(Walk *walk, PyObject *node, PyObject *gradient, Results *results)
+run_in_python(Walk *walk, PyObject *node, PyObject **gradient, Results *results)
 {
     PyObject *need = chain_settle(&walk->chain) < 0 ? NULL : live_nodes(walk), *given;
     if (need == NULL || ((walk->restricted || walk->as_tensors) && set_mode(walk) < 0)) {
@@ -699,15 +716,14 @@ run_in_python(Walk *walk, PyObject *node, PyObject *gradient, Results *results)
     }
     walk->mode_is_set = 0;
     if (SLOT(node, in_node.extra) != Py_None) {
-        PyObject *arguments[5] = {node, gradient, walk->call, need, walk->as_tensors ? Py_False : Py_True};
-        given = PyObject_Vectorcall(run_hooked, arguments, 4, raw_keyword);
+        given = run_with_hooks(walk, node, gradient, need);
     }
     else if (walk->as_tensors) {
-        PyObject *arguments[5] = {node, gradient, walk->call, need, Py_True};
+        PyObject *arguments[5] = {node, *gradient, walk->call, need, Py_True};
         given = PyObject_Vectorcall(run_general, arguments, 5, NULL);
     }
     else {
-        PyObject *arguments[4] = {node, gradient, need, freeing_of(walk, node)};
+        PyObject *arguments[4] = {node, *gradient, need, freeing_of(walk, node)};
         given = PyObject_Vectorcall(SLOT(node, in_node.run), arguments, 4, NULL);
     }
     if (given == NULL) {
@@ -749,7 +765,7 @@ run_entry(Walk *walk, int current, PyObject *edges, PyObject *gradient, Results 
         }
     }
     if (done == 0) {
-        done = run_in_python(walk, node, gradient, results);
+        done = run_in_python(walk, node, &gradient, results);
     }
     Py_XDECREF(gradient);
     return done < 0 ? -1 : 0;

@@ -6,36 +6,28 @@ Written by ``python -m retrograd.compat.stubs``.
 # ruff: noqa
 
 from collections import OrderedDict
-from retrograd.namespaces.idle import AbsentType
-from retrograd.namespaces.idle import CudaStreamContext
-from retrograd.namespaces.idle import cuda_device
-from retrograd.namespaces.idle import cuda_stream
-from retrograd.tensor import Tensor
 from typing import Any
 from typing import NoReturn
 from typing_extensions import deprecated
 
-from retrograd.namespaces.idle import AcceleratorError as AcceleratorError
+from retrograd.backend.cuda.errors import AcceleratorError as AcceleratorError
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def BFloat16Storage(*args: object, **options: object) -> NoReturn: ...
-BFloat16Tensor: AbsentType
+from retrograd.accelerators.legacy import BFloat16Tensor as BFloat16Tensor
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def BoolStorage(*args: object, **options: object) -> NoReturn: ...
-BoolTensor: AbsentType
+from retrograd.accelerators.legacy import BoolTensor as BoolTensor
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def ByteStorage(*args: object, **options: object) -> NoReturn: ...
-ByteTensor: AbsentType
-class CUDAGraph:
-    @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+from retrograd.accelerators.legacy import ByteTensor as ByteTensor
+from retrograd.replay.cuda_graphs import CUDAGraph as CUDAGraph
 class CUDAPluggableAllocator:
     @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def CharStorage(*args: object, **options: object) -> NoReturn: ...
-CharTensor: AbsentType
+from retrograd.accelerators.legacy import CharTensor as CharTensor
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def ComplexDoubleStorage(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
@@ -44,44 +36,35 @@ from retrograd.namespaces.idle import CudaError as CudaError
 from retrograd.namespaces.idle import DeferredCudaCallError as DeferredCudaCallError
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def DoubleStorage(*args: object, **options: object) -> NoReturn: ...
-DoubleTensor: AbsentType
-class Event:
-    @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class ExternalStream:
-    @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
+from retrograd.accelerators.legacy import DoubleTensor as DoubleTensor
+from retrograd.accelerators.streams import Event as Event
+from retrograd.accelerators.streams import ExternalStream as ExternalStream
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def FloatStorage(*args: object, **options: object) -> NoReturn: ...
-FloatTensor: AbsentType
+from retrograd.accelerators.legacy import FloatTensor as FloatTensor
 class GreenContext:
     @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def HalfStorage(*args: object, **options: object) -> NoReturn: ...
-HalfTensor: AbsentType
+from retrograd.accelerators.legacy import HalfTensor as HalfTensor
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def IntStorage(*args: object, **options: object) -> NoReturn: ...
-IntTensor: AbsentType
+from retrograd.accelerators.legacy import IntTensor as IntTensor
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def LongStorage(*args: object, **options: object) -> NoReturn: ...
-LongTensor: AbsentType
+from retrograd.accelerators.legacy import LongTensor as LongTensor
 class MemPool:
     @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-from retrograd.namespaces.idle import OutOfMemoryError as OutOfMemoryError
+from retrograd.backend.cuda.errors import OutOfMemoryError as OutOfMemoryError
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def ShortStorage(*args: object, **options: object) -> NoReturn: ...
-ShortTensor: AbsentType
-class Stream:
-    @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
-StreamContext = CudaStreamContext
+from retrograd.accelerators.legacy import ShortTensor as ShortTensor
+from retrograd.accelerators.streams import Stream as Stream
+from retrograd.accelerators.streams import StreamContext as StreamContext
 from retrograd.cuda import amp as amp
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def caching_allocator_alloc(*args: object, **options: object) -> NoReturn: ...
@@ -89,8 +72,7 @@ def caching_allocator_alloc(*args: object, **options: object) -> NoReturn: ...
 def caching_allocator_delete(*args: object, **options: object) -> NoReturn: ...
 from retrograd.namespaces.idle import caching_allocator_disabled as caching_allocator_disabled
 def caching_allocator_enable(*args: object, **options: object) -> None: 'Switch the cache of memory; there is none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def can_device_access_peer(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import can_device_access_peer as can_device_access_peer
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def change_current_allocator(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
@@ -102,81 +84,62 @@ from retrograd.namespaces.idle import cudaStatus as cudaStatus
 def cudart(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def current_blas_handle(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def current_device(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import current_device as current_device
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def current_solver_handle(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def current_stream(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.streams import current_stream as current_stream
 default_generators: tuple[object, ...]
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def default_stream(*args: object, **options: object) -> NoReturn: ...
-device = cuda_device
-def device_count(*args: object, **options: object) -> int: 'The number of CUDA devices: 0.'
+from retrograd.accelerators.streams import default_stream as default_stream
+from retrograd.accelerators.devices import device as device
+from retrograd.accelerators.devices import device_count as device_count
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def device_memory_used(*args: object, **options: object) -> NoReturn: ...
-from retrograd.namespaces.idle import device_of as device_of
-def empty_cache(*args: object, **options: object) -> None: 'Without a device there is nothing to do.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_allocator_backend(*args: object, **options: object) -> NoReturn: ...
-def get_arch_list(*args: object, **options: object) -> list[str]: 'The architectures compiled for: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_device_capability(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_device_name(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_device_properties(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import device_of as device_of
+from retrograd.accelerators.memory import empty_cache as empty_cache
+from retrograd.accelerators.devices import get_allocator_backend as get_allocator_backend
+from retrograd.accelerators.devices import get_arch_list as get_arch_list
+from retrograd.accelerators.devices import get_device_capability as get_device_capability
+from retrograd.accelerators.devices import get_device_name as get_device_name
+from retrograd.accelerators.devices import get_device_properties as get_device_properties
 def get_gencode_flags(*args: object, **options: object) -> str: 'Flags of the compiler: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_per_process_memory_fraction(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_rng_state(*args: object, **options: object) -> NoReturn: ...
-def get_rng_state_all(*args: object, **options: object) -> list[Tensor]: 'The states of the generators: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_stream_from_external(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def get_sync_debug_mode(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def graph(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def graph_pool_handle(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
+from retrograd.accelerators.legacy import get_rng_state as get_rng_state
+from retrograd.accelerators.legacy import get_rng_state_all as get_rng_state_all
+from retrograd.accelerators.streams import get_stream_from_external as get_stream_from_external
+from retrograd.accelerators.devices import get_sync_debug_mode as get_sync_debug_mode
+from retrograd.replay.cuda_graphs import graph as graph
+from retrograd.replay.cuda_graphs import graph_pool_handle as graph_pool_handle
 from retrograd.cuda import graphs as graphs
 has_half: bool
 has_magma: bool
 def host_memory_stats(*args: object, **options: object) -> OrderedDict[str, int]: 'Counters of the allocator: none.'
 def host_memory_stats_as_nested_dict(*args: object, **options: object) -> dict[str, Any]: 'Counters of the allocator: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def init(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def initial_seed(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import init as init
+from retrograd.accelerators.legacy import initial_seed as initial_seed
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def ipc_collect(*args: object, **options: object) -> NoReturn: ...
-def is_available(*args: object, **options: object) -> bool: 'Whether a CUDA device can be used: no.'
-def is_bf16_supported(*args: object, **options: object) -> bool: 'Whether a CUDA device computes in bfloat16: no.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def is_current_stream_capturing(*args: object, **options: object) -> NoReturn: ...
-def is_initialized(*args: object, **options: object) -> bool: 'Whether CUDA was started: no.'
-def is_tf32_supported(*args: object, **options: object) -> bool: 'Whether a device computes in TensorFloat-32: no.'
+from retrograd.accelerators.devices import is_available as is_available
+from retrograd.accelerators.devices import is_bf16_supported as is_bf16_supported
+from retrograd.replay.cuda_graphs import is_current_stream_capturing as is_current_stream_capturing
+is_initialized = is_available
+from retrograd.accelerators.devices import is_tf32_supported as is_tf32_supported
 def list_gpu_processes(*args: object, **options: object) -> str: 'The processes on a device: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def make_graphed_callables(*args: object, **options: object) -> NoReturn: ...
-def manual_seed(*args: object, **options: object) -> None: 'Without a device there is nothing to do.'
-def manual_seed_all(*args: object, **options: object) -> None: 'Without a device there is nothing to do.'
-def max_memory_allocated(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
-def max_memory_cached(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
-def max_memory_reserved(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def mem_get_info(*args: object, **options: object) -> NoReturn: ...
+from retrograd.replay.cuda_graphs import make_graphed_callables as make_graphed_callables
+from retrograd.accelerators.legacy import manual_seed as manual_seed
+from retrograd.accelerators.legacy import manual_seed_all as manual_seed_all
+from retrograd.accelerators.memory import max_memory_allocated as max_memory_allocated
+from retrograd.accelerators.memory import max_memory_cached as max_memory_cached
+from retrograd.accelerators.memory import max_memory_reserved as max_memory_reserved
+from retrograd.accelerators.memory import mem_get_info as mem_get_info
 from retrograd.cuda import memory as memory
-def memory_allocated(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
-def memory_cached(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
-def memory_reserved(*args: object, **options: object) -> int: 'Bytes of device memory: 0.'
+from retrograd.accelerators.memory import memory_allocated as memory_allocated
+from retrograd.accelerators.memory import memory_cached as memory_cached
+from retrograd.accelerators.memory import memory_reserved as memory_reserved
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def memory_snapshot(*args: object, **options: object) -> NoReturn: ...
-def memory_stats(*args: object, **options: object) -> OrderedDict[str, int]: 'Counters of the allocator: none.'
+from retrograd.accelerators.memory import memory_stats as memory_stats
 def memory_stats_as_nested_dict(*args: object, **options: object) -> dict[str, Any]: 'Counters of the allocator: none.'
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def memory_summary(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.memory import memory_summary as memory_summary
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def memory_usage(*args: object, **options: object) -> NoReturn: ...
 from retrograd.cuda import nvtx as nvtx
@@ -187,29 +150,23 @@ from retrograd.cuda import random as random
 def reset_accumulated_host_memory_stats(*args: object, **options: object) -> NoReturn: ...
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def reset_accumulated_memory_stats(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def reset_max_memory_allocated(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def reset_max_memory_cached(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.memory import reset_max_memory_allocated as reset_max_memory_allocated
+from retrograd.accelerators.memory import reset_max_memory_cached as reset_max_memory_cached
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def reset_peak_host_memory_stats(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def reset_peak_memory_stats(*args: object, **options: object) -> NoReturn: ...
-def seed(*args: object, **options: object) -> None: 'Without a device there is nothing to do.'
-def seed_all(*args: object, **options: object) -> None: 'Without a device there is nothing to do.'
-from retrograd.namespaces.idle import set_device as set_device
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def set_per_process_memory_fraction(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def set_rng_state(*args: object, **options: object) -> NoReturn: ...
-from retrograd.namespaces.idle import set_rng_state_all as set_rng_state_all
-from retrograd.namespaces.idle import set_stream as set_stream
+from retrograd.accelerators.memory import reset_peak_memory_stats as reset_peak_memory_stats
+from retrograd.accelerators.legacy import seed as seed
+from retrograd.accelerators.legacy import seed_all as seed_all
+from retrograd.accelerators.devices import set_device as set_device
+from retrograd.accelerators.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
+from retrograd.accelerators.legacy import set_rng_state as set_rng_state
+from retrograd.accelerators.legacy import set_rng_state_all as set_rng_state_all
+from retrograd.accelerators.streams import set_stream as set_stream
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def set_sync_debug_mode(*args: object, **options: object) -> NoReturn: ...
-stream = cuda_stream
+from retrograd.accelerators.streams import stream as stream
 from retrograd.cuda import streams as streams
-@deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
-def synchronize(*args: object, **options: object) -> NoReturn: ...
+from retrograd.accelerators.devices import synchronize as synchronize
 @deprecated('Not supported: there is no CUDA device; ask torch.cuda.is_available() first.')
 def temperature(*args: object, **options: object) -> NoReturn: ...
 from retrograd.namespaces.idle import use_mem_pool as use_mem_pool

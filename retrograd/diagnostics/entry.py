@@ -9,7 +9,7 @@ from functools import cached_property
 FAMILIES = {
     "RG1": "lifecycle",
     "RG2": "shape",
-    "RG3": "dtype and device",
+    "RG3": "dtype, layout and device",
     "RG4": "hooks and custom Functions",
     "RG5": "numerics",
     "RG6": "transforms and checks",

@@ -136,7 +136,7 @@ class ShapeError(RetrogradError):
 
 
 class DTypeError(RetrogradError):
-    """RG3xx: dtypes and devices."""
+    """RG3xx: dtypes, layouts and devices."""
 
 
 class FunctionError(RetrogradError):

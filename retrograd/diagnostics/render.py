@@ -79,7 +79,7 @@ def render(report: Report, *, width: int = WIDTH, color: bool = False) -> str:
         words = fix.text
         if report.numbered:
             shown.clear()  # each says where it goes
-            words = f"{fix.kind}: {fix.text}" if fix.text else fix.kind
+            words = ": ".join(part for part in (fix.kind, fix.text) if part)
         label = f"fix {number}" if report.numbered else "help"
         lines += labelled(label, words, width, paint)
         lines += _draw_fix(fix, gutter, width, shown, paint)

@@ -23,7 +23,10 @@ FIX_KINDS = frozenset(
     recompute-forward detach reset-state no-grad combine-losses retain-graph remove-extra-backward
     reorder-step create-graph item-for-logging drop-retain zero-grad clone-before-inplace clone
     keep-graph enable-grad reduce-loss make-leaf retain-grad rebuild-optimizer register-modules
-    drop-requires-grad fix-checkpoint-call register-once unscale-first
+    drop-requires-grad fix-checkpoint-call register-once unscale-first freeze-parameters add-step
+    keep-finite
+    train-mode return-gradients drop-once-differentiable find-unused-parameters
+    match-loss match-shapes renew-parameters tie-parameters
     """.split()
 )
 """What a fix does, in a word for programs."""

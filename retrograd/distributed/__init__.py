@@ -1,17 +1,18 @@
-"""Several processes with one model: here there is one, and its group works as a group of one.
+"""Several processes that train one model: groups, what they exchange, and how they meet.
 
 >>> import retrograd as torch
 >>> torch.distributed.is_available(), torch.distributed.is_initialized()
 (True, False)
 """
 
-from retrograd.distributed import collectives as _collectives
+from importlib import import_module as _import
+
 from retrograd.distributed import distributed_c10d as distributed_c10d
-from retrograd.distributed import group as _group
 from retrograd.namespaces import from_table
 
-for _module in (_group, _collectives):
+for _name in distributed_c10d.PLACES:
+    _module = _import(f"retrograd.distributed.{_name}")
     globals().update({name: getattr(_module, name) for name in _module.__all__})
-reduce_op = _group.ReduceOp
+reduce_op = distributed_c10d.ReduceOp
 
 from_table(__name__)

@@ -1,4 +1,4 @@
-"""What processes do together, in a group of one: each returns what it is given.
+"""What all processes of a group do together with their tensors.
 
 >>> import retrograd as torch
 >>> torch.distributed.init_process_group("gloo", "file:///nowhere", rank=0, world_size=1)
@@ -11,123 +11,131 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any
 
-from retrograd.distributed.group import Group, ReduceOp, require
-from retrograd.engine.grad_mode import no_grad
+import numpy as np
+
+from retrograd.distributed.arrays import (
+    Carried,
+    carried,
+    here,
+    kind,
+    one,
+    reducible,
+    same_dtype,
+    several,
+    told,
+)
+from retrograd.distributed.group import Group, ProcessGroup
+from retrograd.distributed.names import ReduceOp, supports_complex
+from retrograd.distributed.transports.interface import Flat, Transport
+from retrograd.distributed.watched_barrier import watched_barrier
+from retrograd.distributed.work import Work
 from retrograd.futures import Future
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 
 __all__ = [
-    *("Work", "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object"),
+    *("all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_single"),
     *("all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier"),
-    *("broadcast", "broadcast_object_list", "gather", "gather_object", "irecv", "isend"),
-    *("monitored_barrier", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor"),
-    *("scatter", "scatter_object_list", "send"),
+    *("broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter"),
+    *("reduce_scatter_single", "reduce_scatter_tensor", "scatter"),
 ]
 
 
-_T = TypeVar("_T")
+def _begun(
+    found: ProcessGroup,
+    async_op: bool,
+    name: str,
+    detail: str,
+    agreed: object,
+    run: Callable[[Transport, int], None],
+    result: Any = None,
+) -> Work | None:
+    work = found.begin(name, detail, agreed, run, result)
+    return _waited(work, async_op)
 
 
-class Work:
-    """An exchange that was begun with ``async_op=True``: it is done."""
+def root_of(
+    found: ProcessGroup, rank: int | None, group_rank: int | None, name: str, default: int | None
+) -> int:
+    """The number in the group of the process that gives or gets, told in either way."""
+    if rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    if rank is None and group_rank is None:
+        if default is None:
+            raise ValueError("Must specify global_rank or group_rank")
+        rank = default
+    if group_rank is None:
+        from retrograd.distributed.group import GroupMember
 
-    def __init__(self, result: list[Tensor]) -> None:
-        self._result = result
-
-    def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the exchange, which is done."""
-        return True
-
-    def is_completed(self) -> bool:
-        """Whether the exchange is done: yes."""
-        return True
-
-    def is_success(self) -> bool:
-        """Whether the exchange succeeded: yes."""
-        return True
-
-    def result(self) -> list[Tensor]:
-        """The tensors that were exchanged."""
-        return self._result
-
-    def get_future(self) -> Future[list[Tensor]]:
-        """A future with the tensors that were exchanged."""
-        return _future(self._result)
+        if found is not GroupMember.WORLD and rank not in found._ranks:
+            raise ValueError(f"Global rank {rank} is not part of group {found}")
+        assert rank is not None
+        group_rank = rank if found is GroupMember.WORLD else found._ranks.index(rank)
+    if not 0 <= group_rank < found.size():
+        raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {group_rank}")
+    return group_rank
 
 
-def _future(result: _T) -> Future[_T]:
-    found: Future[_T] = Future()
-    found.set_result(result)
-    return found
-
-
-def _done(async_op: bool, result: list[Tensor]) -> Work | None:
-    return Work(result) if async_op else None
-
-
-def _tensor(value: object, name: str) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor"
-        )
-
-
-def _tensors(values: object, name: str) -> None:
-    if not isinstance(values, list) or not all(isinstance(each, Tensor) for each in values):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]"
-        )
-
-
-def _root(rank: int | None, name: str, kind: str) -> None:
-    if rank not in (None, 0):
-        raise RuntimeError(f"ProcessGroupGloo::{name}: invalid {kind} rank: {rank}")
-
-
-def _alone(values: Sequence[object], name: str, which: str) -> None:
-    if len(values) != 1:
-        raise RuntimeError(
-            f"ProcessGroupGloo::{name}: invalid {which} tensor list at index 0 "
-            f"(expected length 1, got {len(values)})"
-        )
-
-
-def _copied(target: Tensor, source: Tensor, name: str) -> None:
-    if target.shape != source.shape and target.numel() != source.numel():
-        raise RuntimeError(
-            f"ProcessGroupGloo::{name}: invalid tensor size at index 0 "
-            f"(expected {list(source.shape)}, got {list(target.shape)})"
-        )
-    if target.dtype is not source.dtype:
-        raise RuntimeError(
-            f"ProcessGroupGloo::{name}: invalid tensor type at index 0 "
-            f"(expected {source.dtype}, got {target.dtype})"
-        )
-    with no_grad():
-        target.copy_(source.reshape(target.shape))
+def _divided(flat: Flat, op: ReduceOp, size: int) -> None:
+    if op is ReduceOp.AVG:
+        np.divide(flat, flat.dtype.type(size), out=flat)
 
 
 def all_reduce(
     tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The tensors of all processes become their sum, in place: it stays as it is."""
-    _tensor(tensor, "tensor")
-    require(group)
-    return _done(async_op, [tensor])
+    """The tensors of all processes become their sum, or what else `op` says, in place."""
+    one(tensor, "tensor")
+    found = here(group, "all_reduce")
+    if found is None:
+        return None
+    work = all_reduce_several(found, [tensor], op, "all_reduce")
+    return _waited(work, async_op)
+
+
+def _waited(work: Work, async_op: bool) -> Work | None:
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def all_reduce_several(found: ProcessGroup, tensors: list[Tensor], op: ReduceOp, name: str) -> Work:
+    """Begin to reduce tensors, all in one exchange."""
+    for tensor in tensors:
+        if tensor.dtype.is_complex and not supports_complex(op):
+            raise ValueError(f"{name} does not support {op} on complex tensors")
+        reducible(found, op, tensor.dtype, name)
+    taken = [carried(found, tensor, name) for tensor in tensors]
+
+    def run(transport: Transport, tag: int) -> None:
+        for each in taken:
+            transport.allreduce(each.flat, op, tag)
+            _divided(each.flat, op, transport.size)
+            each.back()
+
+    detail = f"{', '.join(map(told, tensors))}, {op.name}"
+    agreed = (op.value, *map(kind, tensors))
+    return found.begin(name, detail, agreed, run, tensors)
 
 
 def all_reduce_coalesced(
     tensors: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Future[list[Tensor]] | None:
     """The same for several tensors."""
-    _tensors(tensors, "tensor")
-    require(group)
-    return _future(tensors) if async_op else None
+    tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+    several(tensors, "tensor")
+    same_dtype(tensors)
+    found = here(group, "all_reduce_coalesced")
+    if found is None:
+        return None
+    work = all_reduce_several(found, tensors, op, "all_reduce_coalesced")
+    return work.get_future() if _waited(work, async_op) else None
 
 
 def reduce(
@@ -139,10 +147,22 @@ def reduce(
     group_dst: int | None = None,
 ) -> Work | None:
     """The tensor of one process becomes the sum of all, in place."""
-    _tensor(tensor, "tensor")
-    require(group)
-    _root(dst, "reduce", "root")
-    return _done(async_op, [tensor])
+    one(tensor, "tensor")
+    found = here(group, "reduce", rooted=True)
+    if found is None:
+        return None
+    root = root_of(found, dst, group_dst, "reduce", None)
+    reducible(found, op, tensor.dtype, "reduce")
+    each = carried(found, tensor, "reduce")
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.reduce(each.flat, op, root, tag)
+        if transport.rank == root:
+            _divided(each.flat, op, transport.size)
+            each.back()
+
+    detail, agreed = f"{told(tensor)}, {op.name}, dst={root}", (kind(tensor), op.value, root)
+    return _begun(found, async_op, "reduce", detail, agreed, run, [tensor])
 
 
 def broadcast(
@@ -153,22 +173,79 @@ def broadcast(
     group_src: int | None = None,
 ) -> Work | None:
     """All processes get the tensor of one, in place."""
-    _tensor(tensor, "tensor")
-    require(group)
-    _root(src, "broadcast", "root")
-    return _done(async_op, [tensor])
+    one(tensor, "tensor")
+    found = here(group, "broadcast", rooted=True)
+    if found is None:
+        return None
+    root = root_of(found, src, group_src, "broadcast", None)
+    each = carried(found, tensor, "broadcast")
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.broadcast(each.flat, root, tag)
+        if transport.rank != root:
+            each.back()
+
+    detail, agreed = f"{told(tensor)}, src={root}", (kind(tensor), root)
+    return _begun(found, async_op, "broadcast", detail, agreed, run, [tensor])
+
+
+def _lengths(
+    found: ProcessGroup, values: Sequence[Tensor], like: Tensor, name: str, what: str
+) -> list[Carried]:
+    size = found.size()
+    if len(values) != size:
+        raise RuntimeError(
+            f"ProcessGroupGloo::{name}: invalid {what} tensor list at index 0 "
+            f"(expected length {size}, got {len(values)})"
+        )
+    for index, value in enumerate(values):
+        if value.dtype is not like.dtype:
+            raise RuntimeError(
+                f"ProcessGroupGloo::{name}: invalid tensor type at index {index} "
+                f"(expected {like.dtype}, got {value.dtype})"
+            )
+        if value.shape != like.shape:
+            raise RuntimeError(
+                f"ProcessGroupGloo::{name}: invalid tensor size at index {index} "
+                f"(expected {_size(like.shape)}, got {_size(value.shape)})"
+            )
+    return [carried(found, value, name) for value in values]
+
+
+def _size(shape: Sequence[int]) -> str:
+    return f"({', '.join(map(str, shape))})"
 
 
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """All processes get the tensors of all, in the tensors of a list."""
-    _tensors(tensor_list, "tensor_list")
-    _tensor(tensor, "tensor")
-    require(group)
-    _alone(tensor_list, "allgather", "output")
-    _copied(tensor_list[0], tensor, "allgather")
-    return _done(async_op, tensor_list)
+    several(tensor_list, "tensor_list")
+    one(tensor, "tensor")
+    same_dtype(tensor_list, tensor)
+    found = here(group, "all_gather")
+    if found is None:
+        return None
+    outputs = _lengths(found, tensor_list, tensor, "allgather", "output")
+    return _gathered(found, outputs, tensor, async_op, "all_gather", tensor_list)
+
+
+def _gathered(
+    found: ProcessGroup,
+    outputs: list[Carried],
+    tensor: Tensor,
+    async_op: bool,
+    name: str,
+    result: Any,
+) -> Work | None:
+    each = carried(found, tensor, name)
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.allgather([output.flat for output in outputs], each.flat, tag)
+        for output in outputs:
+            output.back()
+
+    return _begun(found, async_op, name, told(tensor), kind(tensor), run, result)
 
 
 def all_gather_coalesced(
@@ -178,20 +255,69 @@ def all_gather_coalesced(
     async_op: bool = False,
 ) -> Future[list[list[Tensor]]] | None:
     """The same for several tensors."""
+    found = here(group, "all_gather_coalesced")
+    if found is None:
+        return None
+    several(input_tensor_list, "tensor_list")
+    same_dtype(input_tensor_list)
+    if not isinstance(output_tensor_lists, list):
+        raise TypeError("Invalid function argument: output_tensor_lists should be a list")
+    for outputs in output_tensor_lists:
+        several(outputs, "output_tensor_lists")
+        same_dtype(outputs)
+    work: Work | None = None
     for outputs, tensor in zip(output_tensor_lists, input_tensor_list, strict=True):
-        all_gather(outputs, tensor, group)
-    return _future(output_tensor_lists) if async_op else None
+        flats = _lengths(found, outputs, tensor, "allgather_coalesced", "output")
+        work = _gathered(found, flats, tensor, True, "all_gather_coalesced", output_tensor_lists)
+    if work is None:
+        return None
+    if async_op:  # exchanges end in the order in which they begin: the last stands for all
+        return work.get_future()
+    work.wait()
+    return None
+
+
+def all_gather_single(
+    output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """All processes get the tensors of all, one after the other in one tensor."""
+    one(input_tensor, "input_tensor")
+    one(output_tensor, "output_tensor")
+    found = here(group, "all_gather_single")
+    if found is None:
+        return None
+    size = found.size()
+    parts = output_tensor.detach().chunk(size) if output_tensor.ndim else (output_tensor,)
+    _lengths(found, list(parts), input_tensor, "allgather", "output")
+    whole, each = (
+        carried(found, output_tensor, "allgather"),
+        carried(found, input_tensor, "allgather"),
+    )
+    flats = np.split(whole.flat, size)
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.allgather(flats, each.flat, tag)
+        whole.back()
+
+    detail, agreed = told(input_tensor), kind(input_tensor)
+    name = "all_gather_single"
+    return _begun(found, async_op, name, detail, agreed, run, [output_tensor])
 
 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """All processes get the tensors of all, one after the other in one tensor."""
-    _tensor(input_tensor, "input_tensor")
-    _tensor(output_tensor, "output_tensor")
-    require(group)
-    _copied(output_tensor, input_tensor, "allgather")
-    return _done(async_op, [output_tensor])
+    """The older name of `all_gather_single`."""
+    _renamed("all_gather_into_tensor", "all_gather_single")
+    return all_gather_single(output_tensor, input_tensor, group, async_op)
+
+
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(
+        f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.",
+        FutureWarning,
+        stacklevel=user_level(),
+    )
 
 
 def gather(
@@ -203,14 +329,33 @@ def gather(
     group_dst: int | None = None,
 ) -> Work | None:
     """One process gets the tensors of all, in the tensors of a list."""
-    _tensor(tensor, "tensor")
-    require(group)
-    _root(dst, "gather", "root")
-    if not gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    _alone(gather_list, "gather", "output")
-    _copied(gather_list[0], tensor, "gather")
-    return _done(async_op, gather_list)
+    one(tensor, "tensor")
+    if gather_list:
+        several(gather_list, "gather_list")
+    else:
+        gather_list = []
+    same_dtype(tensor, gather_list)
+    found = here(group, "gather", rooted=True)
+    if found is None:
+        return None
+    root = root_of(found, dst, group_dst, "gather", 0)
+    outputs: list[Carried] | None = None
+    if found.rank() == root:
+        if not gather_list:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        outputs = _lengths(found, gather_list, tensor, "gather", "output")
+    elif gather_list:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    each = carried(found, tensor, "gather")
+
+    def run(transport: Transport, tag: int) -> None:
+        flats = None if outputs is None else [output.flat for output in outputs]
+        transport.gather(flats, each.flat, root, tag)
+        for output in outputs or ():
+            output.back()
+
+    detail, agreed = f"{told(tensor)}, dst={root}", (kind(tensor), root)
+    return _begun(found, async_op, "gather", detail, agreed, run, gather_list)
 
 
 def scatter(
@@ -222,14 +367,32 @@ def scatter(
     group_src: int | None = None,
 ) -> Work | None:
     """Each process gets one of the tensors of a list."""
-    _tensor(tensor, "tensor")
-    require(group)
-    _root(src, "scatter", "root")
-    if not scatter_list:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    _alone(scatter_list, "scatter", "input")
-    _copied(tensor, scatter_list[0], "scatter")
-    return _done(async_op, [tensor])
+    one(tensor, "tensor")
+    if scatter_list:
+        several(scatter_list, "scatter_list")
+    else:
+        scatter_list = []
+    same_dtype(tensor, scatter_list)
+    found = here(group, "scatter", rooted=True)
+    if found is None:
+        return None
+    root = root_of(found, src, group_src, "scatter", 0)
+    inputs: list[Carried] | None = None
+    if found.rank() == root:
+        if not scatter_list:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+        inputs = _lengths(found, scatter_list, tensor, "scatter", "input")
+    elif scatter_list:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    each = carried(found, tensor, "scatter")
+
+    def run(transport: Transport, tag: int) -> None:
+        flats = None if inputs is None else [given.flat for given in inputs]
+        transport.scatter(each.flat, flats, root, tag)
+        each.back()
+
+    detail, agreed = f"{told(tensor)}, src={root}", (kind(tensor), root)
+    return _begun(found, async_op, "scatter", detail, agreed, run, [tensor])
 
 
 def reduce_scatter(
@@ -240,12 +403,68 @@ def reduce_scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Each process gets the sum of one place of the lists of all."""
-    _tensor(output, "output")
-    _tensors(input_list, "input_list")
-    require(group)
-    _alone(input_list, "reduce_scatter", "input")
-    _copied(output, input_list[0], "reduce_scatter")
-    return _done(async_op, [output])
+    one(output, "output")
+    several(input_list, "input_list")
+    same_dtype(output, input_list)
+    found = here(group, "reduce_scatter")
+    if found is None:
+        return None
+    if len(input_list) != found.size():
+        raise RuntimeError("invalid input tensor list size, must be world size")
+    for given in input_list:
+        if given.shape != output.shape:
+            raise RuntimeError(
+                "Check failed: outputs[0].sizes().vec() == inputs[0][i].sizes().vec() "
+                f"({' '.join(map(str, output.shape))} vs. {' '.join(map(str, given.shape))}). "
+            )
+    flats = [carried(found, given, "reduce_scatter").flat for given in input_list]
+    return _reduced(found, output, flats, op, async_op, "reduce_scatter")
+
+
+def _reduced(
+    found: ProcessGroup,
+    output: Tensor,
+    flats: Sequence[Flat],
+    op: ReduceOp,
+    async_op: bool,
+    name: str,
+) -> Work | None:
+    reducible(found, op, output.dtype, name)
+    each = carried(found, output, name)
+
+    def run(transport: Transport, tag: int) -> None:
+        copies = [flat.copy() for flat in flats]  # the engine adds in them
+        transport.reduce_scatter(each.flat, copies, op, tag)
+        _divided(each.flat, op, transport.size)
+        each.back()
+
+    detail, agreed = f"{told(output)}, {op.name}", (kind(output), op.value)
+    return _begun(found, async_op, name, detail, agreed, run, [output])
+
+
+def reduce_scatter_single(
+    output: Tensor,
+    input: Tensor,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Each process gets its part of the sum of all tensors."""
+    one(output, "output")
+    one(input, "input")
+    found = here(group, "reduce_scatter_single")
+    if found is None:
+        return None
+    same_dtype(output, input)
+    size = found.size()
+    if output.numel() * size != input.numel():
+        have = output.shape[0] * size if output.ndim else size
+        raise RuntimeError(
+            "Check failed: outputShape[0] * worldSize == inputShape[0] "
+            f"({have} vs. {input.shape[0] if input.ndim else 1}). "
+        )
+    flats = np.split(carried(found, input, "reduce_scatter_single").flat, size)
+    return _reduced(found, output, flats, op, async_op, "reduce_scatter_single")
 
 
 def reduce_scatter_tensor(
@@ -255,8 +474,9 @@ def reduce_scatter_tensor(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Each process gets its part of the sum of all tensors."""
-    return reduce_scatter(output, [input], op, group, async_op)
+    """The older name of `reduce_scatter_single`."""
+    _renamed("reduce_scatter_tensor", "reduce_scatter_single")
+    return reduce_scatter_single(output, input, op, group, async_op)
 
 
 def all_to_all(
@@ -266,122 +486,118 @@ def all_to_all(
     async_op: bool = False,
 ) -> Work | None:
     """Each process gives one tensor of a list to each other."""
-    _tensors(output_tensor_list, "output_tensor_list")
-    _tensors(input_tensor_list, "input_tensor_list")
-    require(group)
-    _alone(output_tensor_list, "alltoall", "output")
-    _alone(input_tensor_list, "alltoall", "input")
-    _copied(output_tensor_list[0], input_tensor_list[0], "alltoall")
-    return _done(async_op, output_tensor_list)
+    several(output_tensor_list, "output_tensor_list")
+    several(input_tensor_list, "input_tensor_list")
+    same_dtype(output_tensor_list, input_tensor_list)
+    found = here(group, "all_to_all")
+    if found is None:
+        return None
+    for values, which in ((output_tensor_list, "output"), (input_tensor_list, "input")):
+        if len(values) != found.size():
+            raise RuntimeError(
+                f"ProcessGroupGloo::alltoall: {which} tensor list size {len(values)} does not "
+                f"match world size {found.size()}"
+            )
+    outputs = [carried(found, value, "all_to_all") for value in output_tensor_list]
+    inputs = [carried(found, value, "all_to_all").flat for value in input_tensor_list]
+    me = found.rank()
+    if outputs[me].flat.size != inputs[me].size:
+        raise RuntimeError(
+            f"ProcessGroupGloo::alltoall: invalid tensor size at index {me} (expected "
+            f"{_size(input_tensor_list[me].shape)}, got {_size(output_tensor_list[me].shape)})"
+        )
+    dtype = output_tensor_list[0].dtype
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.alltoall([output.flat for output in outputs], inputs, tag)
+        for output in outputs:
+            output.back()
+
+    detail = ", ".join(map(told, input_tensor_list))
+    return _begun(found, async_op, "all_to_all", detail, dtype, run, output_tensor_list)
 
 
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
-    output_split_sizes: object = None,
-    input_split_sizes: object = None,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
     """Each process gives a part of a tensor to each other."""
-    return all_to_all([output], [input], group, async_op)
+    one(output, "output")
+    one(input, "input")
+    same_dtype(output, input)
+    found = here(group, "all_to_all_single")
+    if found is None:
+        return None
+    if not (output.is_contiguous() and input.is_contiguous()):
+        raise ValueError("Tensors must be contiguous")
+    me = found.rank()
+    whole = carried(found, output, "all_to_all_single")
+    outputs = _split(whole.flat, output, output_split_sizes, found.size())
+    inputs = _split(
+        carried(found, input, "all_to_all_single").flat, input, input_split_sizes, found.size()
+    )
+    if outputs[me].size != inputs[me].size:
+        raise RuntimeError(
+            f"ProcessGroupGloo::alltoall_base: this process gives itself {inputs[me].size} "
+            f"elements, and takes {outputs[me].size}"
+        )
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.alltoall(outputs, inputs, tag)
+        whole.back()
+
+    name, detail = "all_to_all_single", told(input)
+    return _begun(found, async_op, name, detail, input.dtype, run, [output])
 
 
-def barrier(group: Group = None, async_op: bool = False, device_ids: object = None) -> Work | None:
-    """Wait for all processes: they are here."""
-    require(group)
-    return _done(async_op, [])
+def _split(flat: Flat, tensor: Tensor, sizes: list[int] | None, count: int) -> list[Flat]:
+    length = tensor.shape[0] if tensor.ndim else 1
+    if not sizes:
+        if length % count:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        return np.split(flat, count)
+    if len(sizes) != count:
+        raise RuntimeError("Number of tensor splits not equal to group size")
+    if sum(sizes) != length:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    row = flat.size // length if length else 0
+    return np.split(flat, np.cumsum(sizes)[:-1] * row)
+
+
+def barrier(
+    group: Group = None,
+    async_op: bool = False,
+    device_ids: list[int] | None = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Wait for all processes."""
+    found = here(group, "barrier")
+    if found is None:
+        return None
+
+    def run(transport: Transport, tag: int) -> None:
+        transport.barrier(tag)
+
+    return _begun(found, async_op, "barrier", "", None, run, [])
 
 
 def monitored_barrier(
     group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """Wait for all processes: they are here."""
-    require(group)
+    """Wait for all processes; an error names the first that does not come, or all such.
 
-
-# --------------------------------------------------------------------------- objects
-
-
-def all_gather_object(object_list: list[object], obj: object, group: Group = None) -> None:
-    """All processes get the objects of all, in a list."""
-    require(group)
-    object_list[0] = copy.deepcopy(obj)
-
-
-def gather_object(
-    obj: object,
-    object_gather_list: list[object] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    group_dst: int | None = None,
-) -> None:
-    """One process gets the objects of all, in a list."""
-    require(group)
-    if object_gather_list is None:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    object_gather_list[0] = copy.deepcopy(obj)
-
-
-def broadcast_object_list(
-    object_list: list[object], *args: object, group: Group = None, **rest: object
-) -> None:
-    """All processes get the objects of one: they are in the list."""
-    require(group)
-
-
-def scatter_object_list(
-    scatter_object_output_list: list[object],
-    scatter_object_input_list: list[object] | None = None,
-    src: int | None = None,
-    group: Group = None,
-    group_src: int | None = None,
-) -> None:
-    """Each process gets one of the objects of a list."""
-    require(group)
-    if not scatter_object_output_list:
-        raise ValueError(
-            "Expected argument scatter_object_output_list to be a list of size at least 1."
+    The processes meet by keys of the store, so it finds out about those that are in no exchange.
+    """
+    found = here(group, "monitored_barrier")
+    if found is None:
+        return
+    if not isinstance(timeout, timedelta | None):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
         )
-    if scatter_object_input_list is None:
-        raise ValueError("source rank must provide non-None scatter_object_input_list")
-    scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
-
-
-# --------------------------------------------------------------------------- one to one
-
-
-def send(
-    tensor: Tensor, dst: int | None = None, group: Group = None, *args: object, **rest: object
-) -> None:
-    """Give a tensor to another process: there is none."""
-    _tensor(tensor, "tensor")
-    require(group)
-    raise ValueError(
-        "Invalid destination rank: destination rank should not be the same as the rank of the "
-        "current process."
-    )
-
-
-def recv(
-    tensor: Tensor, src: int | None = None, group: Group = None, *args: object, **rest: object
-) -> int:
-    """Get a tensor from another process: there is none."""
-    _tensor(tensor, "tensor")
-    require(group)
-    raise ValueError(
-        "Invalid source rank: source rank should not be the same as the rank of the current "
-        "process."
-    )
-
-
-def isend(tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0) -> Work | None:
-    """Begin to give a tensor to another process: there is none."""
-    send(tensor, dst, group, tag)
-    return None
-
-
-def irecv(tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0) -> Work | None:
-    """Begin to get a tensor from another process: there is none."""
-    recv(tensor, src, group, tag)
-    return None
+    if found.size() > 1:
+        watched_barrier(found, timeout, wait_all_ranks)

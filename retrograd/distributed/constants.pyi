@@ -8,4 +8,4 @@ Written by ``python -m retrograd.compat.stubs``.
 from datetime import timedelta
 
 default_pg_nccl_timeout: timedelta | None
-from retrograd.distributed.group import default_pg_timeout as default_pg_timeout
+from retrograd.distributed.names import default_pg_timeout as default_pg_timeout

@@ -1,123 +1,282 @@
-"""The group of processes: one, which is this. What would need another process refuses."""
+"""Groups of processes: who belongs to them, and what they exchange, in order."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+import zlib
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from enum import IntEnum
+from typing import Any
 
-from retrograd.notices import notice
+from retrograd.distributed.calls import Begun, Call, Message, Recent
+from retrograd.distributed.exchanges import Exchanges
+from retrograd.distributed.lookout import Lookout
+from retrograd.distributed.names import Backend, DebugLevel
+from retrograd.distributed.store import Store
+from retrograd.distributed.transports.interface import Transport, sized
+from retrograd.distributed.verdicts import Report, Verdict, mismatch, states, wrong_size
+from retrograd.distributed.work import Lane, Work, again
+from retrograd.lifecycle.site import user_site
 
 __all__ = [
-    *("Backend", "DebugLevel", "DistBackendError", "DistError", "DistNetworkError"),
-    *("DistStoreError", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout"),
-    *("destroy_process_group", "get_backend", "get_debug_level", "get_global_rank"),
-    *("get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank"),
-    *("get_world_size", "group", "init_process_group", "is_available", "is_backend_available"),
-    *("is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available"),
-    *("is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "new_group"),
-    *("set_debug_level", "supports_complex"),
+    *("GroupMember", "ProcessGroup", "get_backend", "get_debug_level", "get_global_rank"),
+    *("get_group_rank", "get_node_local_rank", "get_pg_count", "get_process_group_ranks"),
+    *("get_rank", "get_world_size", "group", "is_available", "is_initialized"),
+    *("is_torchelastic_launched", "set_debug_level"),
 ]
-
-default_pg_timeout = timedelta(seconds=1800)
 
 _NOT_THERE = (
     "Default process group has not been initialized, please make sure to call init_process_group."
 )
-MORE = (
-    "is not supported by retrograd: there is one process; start it with RANK=0 and WORLD_SIZE=1, "
-    "or leave the process group out"
-)
 
 
-class ReduceOp(IntEnum):
-    """How the tensors of all processes become one: with one process it stays as it is."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
-    UNUSED = 9
-
-    def __repr__(self) -> str:
-        return f"<RedOpType.{self.name}: {self.value}>"
-
-    def __str__(self) -> str:
-        return f"RedOpType.{self.name}"
+_COMING_BACK = 1.0  # seconds
+_ENDING = 5.0  # seconds in which Python ends
 
 
-# PyTorch has the operation and the enumeration of its kinds apart; the members are the same.
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+class ProcessGroup(Exchanges):
+    """Processes that work together, as one of them sees them."""
 
-
-class Backend(str):
-    """The name of a way to reach other processes, in lower case.
-
-    >>> torch.distributed.Backend("GLOO")
-    'gloo'
-    """
-
-    UNDEFINED = "undefined"
-    GLOO = "gloo"
-    NCCL = "nccl"
-    UCC = "ucc"
-    MPI = "mpi"
-    XCCL = "xccl"
-    backend_list = (UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, "fake")
-
-    def __new__(cls, name: str) -> Backend:
-        if not isinstance(name, str):
-            raise ValueError(f"Backend constructor parameter must be string-ish: {name}")
-        return super().__new__(cls, name.lower())
-
-
-class DebugLevel(IntEnum):
-    """How much PyTorch checks and tells about processes."""
-
-    OFF = 0
-    INFO = 1
-    DETAIL = 2
-
-
-class DistError(RuntimeError):
-    """Something between processes failed."""
-
-
-class DistBackendError(DistError):
-    """The way to other processes failed."""
-
-
-class DistNetworkError(DistError):
-    """The network failed."""
-
-
-class DistStoreError(DistError):
-    """The store of shared values failed."""
-
-
-class ProcessGroup:
-    """A group with this process alone."""
-
-    def __init__(self, backend: str) -> None:
+    def __init__(
+        self,
+        backend: str,
+        ranks: Sequence[int],
+        transport: Transport,
+        store: Store,
+        timeout: timedelta,
+        name: str = "",
+        description: str = "undefined",
+    ) -> None:
         self._backend = backend
+        self._ranks = list(ranks)
+        self._transport = transport
+        self._store = store
+        self._timeout = timeout
+        self._begun = 0
+        self._lane = Lane(f"retrograd group {name}")
+        self._recent = Recent()
+        self.watched = 0  # monitored barriers
+        self.failure: BaseException | None = None  # after which nothing works
+        self.ended = False
+        self.lookout: Lookout | None = None
+        self._lanes: dict[tuple[str, int | None, int], Lane] = {}
+        self.group_name = name
+        self.group_desc = description
 
     def rank(self) -> int:
-        """The number of this process: 0."""
-        return 0
+        """The number of this process in the group."""
+        return self._transport.rank
 
     def size(self) -> int:
-        """The number of processes: 1."""
-        return 1
+        """The number of processes."""
+        return self._transport.size
 
     def name(self) -> str:
         """The name of the way to reach others."""
         return self._backend
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long an exchange may wait for the others."""
+        return self._timeout
+
+    def get_group_store(self) -> Store:
+        """The store of this group's keys."""
+        return self._store
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """How long an exchange may wait for the others."""
+        self._timeout = timeout
+        self._transport.set_timeout(timeout)
+
+    def _get_backend_name(self) -> str:
+        return self._backend
+
+    # ------------------------------------------------------------------ exchange
+
+    def begin(
+        self,
+        name: str,
+        detail: str,
+        agreed: object,
+        run: Callable[[Transport, int], None],
+        result: Any = None,
+    ) -> Work:
+        """Begin an exchange of all processes, after those that were begun before.
+
+        agreed  what must be the same in all processes: those that differ do not reach each other
+        """
+        if self.failure is not None:
+            raise again(self.failure)
+        self._begun += 1
+        call = Call(self, self._begun, name, detail, f"{agreed}", user_site(2))
+        self._recent.calls.append(call)
+        tag = zlib.crc32(f"{self._begun} {name} {agreed}".encode()) & 0x7FFFFFFF
+        transport = self._transport
+        ready = transport.ready()
+        return self._lane.add(
+            Work(lambda: transport.perform(lambda: run(transport, tag), ready), call, result)
+        )
+
+    def begin_send(self, array: Any, to: int, tag: int, detail: str) -> Work:
+        """Begin to send an array to a process of the group."""
+        number, transport = sized(tag, array), self._transport
+        ready = transport.ready()
+
+        def run() -> None:
+            transport.perform(lambda: transport.post(array, to, number), ready)
+            self._recent.messages.pop(id(message), None)
+
+        message = self._message("send", to, tag, array.nbytes, detail)
+        return self._lane_of("send", to, tag).add(Work(run, message))
+
+    def begin_recv(
+        self, array: Any, source: int | None, tag: int, detail: str, after: Callable[[], None]
+    ) -> Work:
+        """Begin to receive an array from a process of the group, or from any."""
+        if source is None and not self._transport.of_any:
+            raise NotImplementedError(
+                "torch.distributed.recv without a source is not supported by retrograd over "
+                f"{type(self._transport).__name__} with {self.size()} processes: say src, or use "
+                "the backend 'mpi'"
+            )
+        number, transport = sized(tag, array), self._transport
+        ready = transport.ready()
+
+        def receive() -> None:
+            work._source = transport.fetch(array, source, number)
+
+        def run() -> None:
+            transport.perform(receive, ready)
+            self._recent.messages.pop(id(message), None)
+            after()
+
+        message = self._message("receive", source, tag, array.nbytes, detail)
+        work = Work(run, message)
+        return self._lane_of("receive", source, tag).add(work)
+
+    def _message(self, way: str, other: int | None, tag: int, size: int, detail: str) -> Message:
+        if self.failure is not None:
+            raise again(self.failure)
+        whom = None if other is None else self._ranks[other]
+        made = Message(self, way, whom, tag, size, detail, user_site(3))
+        self._recent.messages[id(made)] = made
+        return made
+
+    def _lane_of(self, way: str, other: int | None, tag: int) -> Lane:
+        """Exchanges with one process under one tag keep their order, and wait for no others."""
+        key = way, other, tag if self._transport.tags else 0
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(f"retrograd {way} {other}", idle=1.0)
+        return lane
+
+    # ------------------------------------------------------------------ when it breaks
+
+    def wonder(self, begun: Begun) -> None:
+        """Ask the others why an exchange does not end; an error if it never can."""
+        if self.lookout is None:
+            return
+        verdict = self.lookout.decided()
+        if verdict is None:
+            reports = self._reports()
+            verdict = self._verdict(begun, reports)
+            if verdict is None or begun.over:
+                return
+            verdict = self.lookout.decide(verdict)
+        error = RuntimeError(verdict.line)
+        error.add_note(verdict.note)
+        self.failure = error
+        self._transport.close()  # exchanges of the others end by that
+
+    def failed(self, begun: Begun, error: BaseException) -> BaseException:
+        """The error of an exchange, with what is known of its cause; nothing works after it."""
+        if self.failure is None and isinstance(error, Exception):
+            error = type(error)(*error.args)  # without the frames of the thread that ran it
+            if self.lookout is not None:
+                verdict = self._found(begun, str(error))
+                if verdict.certain:
+                    error = RuntimeError(verdict.line)
+                elif verdict.line != str(error):
+                    error.add_note(verdict.line)
+                error.add_note(verdict.note)
+            self.failure = error
+        self._transport.close()
+        return self.failure or error
+
+    def _found(self, begun: Begun, line: str) -> Verdict:
+        assert self.lookout is not None
+        verdict = self.lookout.decided()
+        if verdict is None:
+            reports = self._reports()
+            verdict = self.lookout.decided() or self._verdict(begun, reports)
+        if verdict is None:
+            number = begun.number if isinstance(begun, Call) else None
+            told, _ = self.lookout.silent(rank for rank in self._ranks if rank not in reports)
+            what = begun.name if isinstance(begun, Call) else begun.way
+            note = f"{what}({begun.detail}) did not end:\n"
+            note += states(self.group_name, number, self._ranks, reports, told)
+            verdict = Verdict(line, note, False)
+        return self.lookout.decide(verdict)
+
+    def explain(self, error: BaseException, missing: Sequence[int]) -> None:
+        """Add to an error where the processes are that did not come."""
+        if self.lookout is None:
+            return
+        ranks = [self._ranks[number] for number in missing]
+        reports = self.lookout.ask(ranks)
+        told, _ = self.lookout.silent(rank for rank in ranks if rank not in reports)
+        error.add_note(states(self.group_name, None, ranks, reports, told))
+
+    def _reports(self) -> dict[int, Report]:
+        assert self.lookout is not None
+        return self.lookout.ask(self._ranks)
+
+    def _verdict(self, begun: Begun, reports: dict[int, Report]) -> Verdict | None:
+        """Why an exchange can never end, if that is so."""
+        assert self.lookout is not None
+        name = self.group_name
+        if isinstance(begun, Message):
+            me = self._ranks[self.rank()]
+            found = wrong_size(name, me, begun.facts(), reports)
+        else:
+            found = mismatch(name, begun.number, self._ranks, reports)
+        missing = [rank for rank in self._ranks if rank not in reports]
+        if found is not None or not missing:
+            return found
+        told, ended = self.lookout.silent(missing)
+        if not ended:
+            return None
+        line = "; ".join(f"Rank {rank} {told[rank]}" for rank in ended)
+        number = begun.number if isinstance(begun, Call) else None
+        return Verdict(line, states(name, number, self._ranks, reports, told), False)
+
+    def shutdown(self) -> None:
+        """End the group; what is under way has a moment to end."""
+        if self.failure is None:
+            self._lane.end(5.0)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End the connections, and the threads that use them.
+
+        A thread that came back from the engine while Python ends would end the process by SIGABRT,
+        so those that come back now are waited for.
+        """
+        self.ended = True
+        self._transport.close()
+        until, lanes = time.monotonic() + _COMING_BACK, (self._lane, *self._lanes.values())
+        if all([lane.end(max(0.0, until - time.monotonic())) for lane in lanes]):
+            return
+        until = self._transport.waits_end() + _COMING_BACK
+        if until < time.monotonic() + _ENDING:  # while Python would be ending
+            for lane in lanes:
+                lane.end(max(0.0, until - time.monotonic()))
+
+    def abort(self) -> None:
+        """End the group at once."""
+        self.abandon()
 
 
 Group = ProcessGroup | None  # None: that of all processes
@@ -143,15 +302,25 @@ class group(metaclass=_Group):
 
 def require(found: object = None) -> ProcessGroup:
     """The group that was given, or that of all processes; an error if there is none."""
-    if isinstance(found, ProcessGroup):
+    if isinstance(found, ProcessGroup) and not found.ended:
         return found
+    if found is not None:
+        raise ValueError(
+            f"Process group {found} is not initialized in the world group map. Please initialize "
+            "the group first."
+        )
     if GroupMember.WORLD is None:
         raise ValueError(_NOT_THERE)
     return GroupMember.WORLD
 
 
+def is_member(found: object) -> bool:
+    """Whether this process belongs to a group, as `new_group` gave it."""
+    return found is None or found != GroupMember.NON_GROUP_MEMBER
+
+
 def is_available() -> bool:
-    """Whether this module can be used: yes, for one process."""
+    """Whether this module can be used: yes."""
     return True
 
 
@@ -160,133 +329,58 @@ def is_initialized() -> bool:
     return GroupMember.WORLD is not None
 
 
-def is_gloo_available() -> bool:
-    """Whether the backend "gloo" can be named: yes."""
-    return True
-
-
-def _no() -> bool:
-    """Whether this backend can be named: no."""
-    return False
-
-
-is_mpi_available = is_nccl_available = is_ucc_available = is_xccl_available = _no
-
-
-def is_backend_available(backend: str) -> bool:
-    """Whether a backend can be named: "gloo" can."""
-    return backend.lower() == "gloo"
-
-
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher of PyTorch's started this process."""
+    """Whether a launcher started this process."""
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
-def init_process_group(
-    backend: str | None = None,
-    init_method: str | None = None,
-    timeout: timedelta | None = None,
-    world_size: int = -1,
-    rank: int = -1,
-    store: object = None,
-    group_name: str = "",
-    pg_options: object = None,
-    device_id: object = None,
-) -> None:
-    """Make the group of all processes: of one. With more it refuses.
-
-    >>> torch.distributed.init_process_group("gloo", "file:///nowhere", rank=0, world_size=1)
-    >>> torch.distributed.get_world_size()
-    1
-    >>> torch.distributed.destroy_process_group()
-    """
-    if GroupMember.WORLD is not None:
-        raise ValueError("trying to initialize the default process group twice!")
-    if store is None:
-        rank, world_size = _meeting(init_method or "env://", rank, world_size)
-    elif rank < 0 or world_size < 1:
-        raise ValueError("world_size must be positive and rank non-negative if using store")
-    if world_size != 1 or rank != 0:
-        raise NotImplementedError(
-            f"torch.distributed.init_process_group of {world_size} processes {MORE}"
-        )
-    name = Backend("undefined" if backend is None else backend)
-    if name in ("nccl", "ucc", "xccl", "mpi"):
-        text = f"Distributed package doesn't have {name.upper()} built in"
-        raise RuntimeError(f"{text}. Use the backend 'gloo'." if name == "mpi" else text)
-    if name not in ("gloo", "undefined", "fake") and ":" not in name:
-        raise AssertionError(f"Unknown backend type {name}")
-    notice("torch.distributed", "there is one process; its collectives return what they are given")
-    GroupMember.WORLD = ProcessGroup(name)
-
-
-def _meeting(method: str, rank: int, world_size: int) -> tuple[int, int]:
-    """The number of this process and of all, as the method of meeting tells."""
-    scheme = method.partition("://")[0]
-    if scheme not in ("env", "tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {scheme}://")
-    start = f"Error initializing torch.distributed using {scheme}:// rendezvous:"
-    if scheme != "env":
-        for name, value in (("rank", rank), ("world size", world_size)):
-            if value < 0:
-                raise ValueError(f"{start} {name} parameter missing")
-        return rank, world_size
-    for name, value in (("RANK", rank), ("WORLD_SIZE", world_size)):
-        if value < 0 and name not in os.environ:
-            raise ValueError(f"{start} environment variable {name} expected, but not set")
-    for name in ("MASTER_ADDR", "MASTER_PORT"):
-        if name not in os.environ:
-            raise ValueError(f"{start} environment variable {name} expected, but not set")
-    return (
-        rank if rank >= 0 else int(os.environ["RANK"]),
-        world_size if world_size >= 0 else int(os.environ["WORLD_SIZE"]),
-    )
-
-
-def destroy_process_group(group: Group = None) -> None:
-    """End the group."""
-    if group is None or group is GroupMember.WORLD:
-        if GroupMember.WORLD is None:
-            raise AssertionError("Process group cannot be None")
-        GroupMember.WORLD = None
-
-
 def get_rank(group: Group = None) -> int:
-    """The number of this process in the group: 0."""
-    return require(group).rank()
+    """The number of this process in the group; -1 where it does not belong to it."""
+    return require(group).rank() if is_member(group) else -1
 
 
 def get_world_size(group: Group = None) -> int:
-    """The number of processes in the group: 1."""
-    return require(group).size()
+    """The number of processes in the group; -1 where this one does not belong to it."""
+    return require(group).size() if is_member(group) else -1
 
 
 def get_backend(group: Group = None) -> Backend:
     """The name that `init_process_group` was given."""
+    if not is_member(group):
+        raise ValueError("Invalid process group specified")
     return Backend(require(group).name())
 
 
+def get_pg_count() -> int:
+    """How many groups were made, also those that this process does not belong to."""
+    from retrograd.distributed.joining import count_of_groups
+
+    return count_of_groups()
+
+
 def get_process_group_ranks(group: Group) -> list[int]:
-    """The numbers of the processes in the group: 0."""
-    require(group)
-    return [0]
+    """The numbers of the processes in the group."""
+    return list(require(group)._ranks)
 
 
 def get_global_rank(group: Group, group_rank: int) -> int:
     """The number among all processes of one in a group."""
-    require(group)
-    if group_rank != 0:
+    if group is GroupMember.WORLD:
+        return group_rank
+    found = require(group)
+    if not 0 <= group_rank < found.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return 0
+    return found._ranks[group_rank]
 
 
 def get_group_rank(group: Group, global_rank: int) -> int:
     """The number in a group of one among all processes."""
-    require(group)
-    if global_rank != 0:
+    if group is GroupMember.WORLD:
+        return global_rank
+    found = require(group)
+    if global_rank not in found._ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return 0
+    return found._ranks.index(global_rank)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
@@ -302,31 +396,10 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     )
 
 
-def new_group(
-    ranks: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    *args: object,
-    **options: object,
-) -> ProcessGroup:
-    """A group of some of the processes: of this one."""
-    world = require()
-    for rank in [0] if ranks is None else ranks:
-        if rank != 0:
-            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to 0 (world_size=1)")
-    return ProcessGroup(world.name() if backend is None else Backend(backend))
-
-
 def get_debug_level() -> DebugLevel:
-    """How much is checked and told: nothing."""
+    """How much is checked and told: what is, always is."""
     return DebugLevel.OFF
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Ask for more to be checked and told: with one process there is nothing to tell."""
-
-
-def supports_complex(reduceOp: object) -> bool:
-    """Whether complex tensors can be reduced in this way."""
-    unordered = (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT)
-    return reduceOp not in (*unordered, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+    """Ask for more to be checked and told: it always is."""

@@ -10,24 +10,24 @@ from typing import NoReturn
 from typing_extensions import deprecated
 
 class RemoteModule:
-    @deprecated('Not supported: there is one process; leave the exchange out.')
+    @deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def all_gather(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def all_reduce(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def all_to_all(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def all_to_all_single(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def broadcast(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def gather(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def reduce(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def reduce_scatter(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; leave the exchange out.')
+@deprecated('Not supported: exchange leaves no graph; use the functions of torch.distributed.')
 def scatter(*args: object, **options: object) -> NoReturn: ...

@@ -1,4 +1,4 @@
-"""Optimizers whose state is split over processes: refused.
+"""Optimizers of several processes.
 
 Written by ``python -m retrograd.compat.stubs``.
 """
@@ -10,16 +10,13 @@ from typing import NoReturn
 from typing_extensions import deprecated
 
 class DistributedOptimizer:
-    @deprecated('Not supported: there is one process; use the optimizer itself.')
+    @deprecated('Not supported: use the optimizer itself, or ZeroRedundancyOptimizer.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
 class PostLocalSGDOptimizer:
-    @deprecated('Not supported: there is one process; use the optimizer itself.')
+    @deprecated('Not supported: use the optimizer itself, or ZeroRedundancyOptimizer.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-class ZeroRedundancyOptimizer:
-    @deprecated('Not supported: there is one process; use the optimizer itself.')
-    def __init__(self, *args: object, **options: object) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...  # there is no instance
-@deprecated('Not supported: there is one process; use the optimizer itself.')
+from retrograd.parallel.zero_redundancy import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
+@deprecated('Not supported: use the optimizer itself, or ZeroRedundancyOptimizer.')
 def as_functional_optim(*args: object, **options: object) -> NoReturn: ...

@@ -130,7 +130,8 @@ class Categorical(Distribution):
         wanted = tuple(sample_shape)
         shape, count = self._extended_shape(wanted), math.prod(wanted)
         probs = self.probs._array
-        if not HOT["UNUSUAL"] and (probs.size == self._num_events or count == 1):
+        plain = type(probs) is np.ndarray and not HOT["UNUSUAL"]
+        if plain and (probs.size == self._num_events or count == 1):
             rows = probs.reshape(-1, self._num_events)
             return fresh(multinomial_array(default_generator, rows, count, True).reshape(shape))
         draws = multinomial(self.probs.reshape(-1, self._num_events), count, True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from retrograd.distributions import constraints
 from retrograd.distributions.utils import lazy_property
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Size
 
@@ -72,7 +73,7 @@ class Distribution:
                 f"{self.__class__} does not define `arg_constraints`. "
                 "Please set `arg_constraints = {}` or initialize the distribution "
                 "with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
@@ -147,7 +148,7 @@ class Distribution:
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         return self.sample(Size((n,)))
 
@@ -207,7 +208,7 @@ class Distribution:
                 f"{self.__class__} does not define `support` to enable "
                 "sample validation. Please initialize the distribution with "
                 "`validate_args=False` to turn off validation.",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
             return
         if support is None:

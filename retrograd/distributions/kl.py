@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from retrograd.distributions.distribution import Distribution
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
@@ -80,7 +81,7 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Tensor] | None:
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({left_p.__name__}, {right_q.__name__})",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     return chosen
 

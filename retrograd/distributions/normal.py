@@ -86,7 +86,8 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         loc, scale = self.loc._array, self.scale._array
-        if not HOT["UNUSUAL"] and loc.dtype is scale.dtype and smallest(self.scale) >= 0:
+        plain = type(loc) is np.ndarray and not HOT["UNUSUAL"]
+        if plain and loc.dtype is scale.dtype and smallest(self.scale) >= 0:
             noise = normal_array(default_generator, math.prod(shape), 0.0, 1.0, loc.dtype)
             made = fresh(np.asarray(noise.reshape(shape) * scale + loc))
             if self.loc.requires_grad or self.scale.requires_grad:
@@ -97,8 +98,9 @@ class Normal(ExponentialFamily):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        kind = self.loc._array.dtype
-        if HOT["UNUSUAL"] or kind.char not in "fd":
+        loc = self.loc._array
+        kind = loc.dtype
+        if type(loc) is not np.ndarray or HOT["UNUSUAL"] or kind.char not in "fd":
             noise = _standard_normal(shape, self.loc.dtype, self.loc.device)
         else:
             numbers = normal_array(default_generator, math.prod(shape), 0.0, 1.0, kind)

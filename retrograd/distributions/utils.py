@@ -41,9 +41,10 @@ def broadcast_all(*values: Tensor | float | None) -> tuple[Tensor, ...]:
             "Input arguments must all be instances of Number, "
             "torch.Tensor or objects implementing __torch_function__."
         )
-    kinds = (value.dtype for value in values if isinstance(value, Tensor))
-    kind = next(kinds, dtypes.get_default_dtype())
-    tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=kind) for v in values]
+    given = next((value for value in values if isinstance(value, Tensor)), None)
+    kind = dtypes.get_default_dtype() if given is None else given.dtype
+    place = None if given is None else given.device
+    tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=place) for v in values]
     return tuple(broadcast_tensors(*tensors))
 
 

@@ -16,6 +16,7 @@ from retrograd.distributions.multivariate_normal import (
     _precision_to_scale_tril,
 )
 from retrograd.distributions.utils import _lower_triangle, lazy_property
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.linalg.cholesky import cholesky
 from retrograd.ops.linalg.solve import slogdet
 from retrograd.ops.making.construction import tensor
@@ -105,7 +106,7 @@ class Wishart(ExponentialFamily):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for "
                 "ndim - 1 < df < ndim.",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if name == "scale_tril":
@@ -196,7 +197,7 @@ class Wishart(ExponentialFamily):
         # once more. The same seed gives the same numbers only if that is done here too.
         again = self._any_of_batch(self.support.check(sample))
         if again.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warnings.warn("Singular sample detected.", stacklevel=user_level())
             for _ in range(tries):
                 drawn = self._bartlett_sampling(again[again].shape)
                 sample[again] = drawn

@@ -22,6 +22,7 @@ from retrograd.watching.lines import LEAF
 
 if TYPE_CHECKING:
     from retrograd.doctor.fixes.again import Again
+    from retrograd.doctor.second_pass.in_block import BlockRunner
 
 
 class Report:
@@ -74,7 +75,7 @@ class InTrial(Protocol):
     """A process that runs a program again because of one of its blocks."""
 
     def block_begins(self, number: int, watched: Watched) -> None:
-        """A block begins, the first one with number 1."""
+        """A block is about to begin, the first one with number 1."""
 
     def block_ends(self, number: int, watched: Watched, result: Result) -> None:
         """A block has ended and was looked at."""
@@ -89,7 +90,8 @@ class watch:
 
     engine   "torch" or "retrograd"; by default PyTorch if the program has imported it
     graph    record the life of the graph, too: `report.to_html()` shows it beside the findings
-    verify   try the fixes: the program runs again in a new process up to the end of the block.
+    verify   try the fixes, and look for what only slower watching can tell: the program runs
+             again in a new process up to the end of the block.
              By default if it has computed for less than 20 s; it is stopped before it changes
              anything outside. True permits both, False never runs anything
 
@@ -115,6 +117,7 @@ class watch:
         self._number = 0
         self.again: Callable[[int], Again] | None = None
         """How the code runs again of which this is the so many-th block, if the caller knows it."""
+        self._runner: BlockRunner | None = None
         self._started = 0.0
         self.report = Report()
 
@@ -150,9 +153,9 @@ class watch:
         _blocks += 1
         self._number = _blocks
         self._started = time.perf_counter()
-        session.begin(self._watched, frame)
         if in_trial is not None:
             in_trial.block_begins(self._number, self._watched)
+        session.begin(self._watched, frame)
         return self.report
 
     def finish(self, error: BaseException | None) -> None:
@@ -169,6 +172,8 @@ class watch:
         result.seconds = watched.seconds = time.perf_counter() - self._started
         source.forget()
         watched.note_training(result)
+        if in_trial is None:
+            self._permit_second_pass(watched)
         result.diagnoses = rules.diagnose(watched)
         self._watched = None
         if in_trial is not None:
@@ -181,13 +186,28 @@ class watch:
         result.keep_texts(source.text_at)
         result.unseen += [sentence for sentence in watched.unseen if sentence not in result.unseen]
 
+    def _permit_second_pass(self, watched: Watched) -> None:
+        """Let the rules ask what only another run can tell."""
+        try:
+            from retrograd.doctor.second_pass.in_block import BlockRunner
+
+            watched.second_pass = self._runner = BlockRunner(watched, self._code(), self._verify)
+        except Exception as error:  # the rules then say what they could not ask
+            watched.unseen.append(f"the doctor failed here: second pass: {first_line(error)}")
+
+    def _code(self) -> Again:
+        """How this block can run again by itself."""
+        from retrograd.doctor.fixes.again import of_this_process
+
+        return (self.again or of_this_process)(self._number)
+
     def _try_fixes(self, result: Result) -> None:
         """Write the fixes as diffs, and try them where the code can run again by itself."""
         try:
-            from retrograd.doctor.fixes import again
+            from retrograd.doctor.fixes.again import try_fixes
 
-            code = (self.again or again.of_this_process)(self._number)
-            again.try_fixes(result, code, self._verify)
+            asked = self._runner is not None and self._runner.has_answered()
+            try_fixes(result, self._code(), self._verify, asked)
         except Exception as error:  # the findings stand without them
             result.unseen.append(f"the doctor failed here: fixes: {first_line(error)}")
 

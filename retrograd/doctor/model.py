@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from retrograd.diagnostics.catalogue import causes
+from retrograd.diagnostics.catalogue import catalogue, causes
 from retrograd.diagnostics.report import Fix, Place, Report, Span
 
 
@@ -28,15 +28,20 @@ class Diagnosis(Report):
     why_not_retain: str = ""  # why retain_graph=True is not the answer, where it is not
 
     def __post_init__(self) -> None:
-        assert self.cause in causes(), self.cause
+        assert self.cause in causes() or (not self.cause and self.code in catalogue()), self.cause
 
     numbered = True
+
+    @property
+    def meaning(self) -> str:
+        """What the cause means; of an error without a known cause, what its code means."""
+        return causes()[self.cause].summary if self.cause else catalogue()[self.code].summary
 
     def before_fixes(self) -> list[tuple[str, str]]:
         """The value, unless the title names it, and the reason."""
         value = f"`{self.tensor}`"
         named = [("value", value)] if self.tensor and value not in self.title else []
-        return [*named, ("why", self.why or causes()[self.cause].summary)]
+        return [*named, ("why", self.why or self.meaning)]
 
     def after_fixes(self) -> list[tuple[str, str]]:
         """Why `retain_graph=True` is not the answer, and the notes."""
@@ -47,7 +52,7 @@ class Diagnosis(Report):
         """The fields that programs read, and the rest of the report beside them."""
         best = self.fixes[0] if self.fixes else None
         return {
-            "category": self.cause,
+            "category": self.cause or self.code,
             "error_line": None if self.error_line is None else self.error_line.to_json(),
             "created_at": [place.to_json() for place in self.created_at],
             "freed_at": None if self.freed_at is None else self.freed_at.to_json(),

@@ -27,6 +27,9 @@ class Result:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     effects: list[str] = field(default_factory=list)  # on files, processes, sockets
+    failures: list[str] = field(
+        default_factory=list
+    )  # of processes of a group, the first cause first
     started: bool = True  # False: there was no such program
     texts: dict[str, str] = field(default_factory=dict)  # "file:line" -> the line's text
     interim: float = 0.0  # written while the program ran, after so many seconds

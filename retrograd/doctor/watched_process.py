@@ -89,7 +89,7 @@ class Watch(ProgramRun):
             return
         watched = replace(self.watched, second_pass=None, unseen=[])
         result = replace(self.result, script=self.script, unseen=[], texts={})
-        result.rank = os.environ.get("RANK", "")
+        result.rank = self.rank()
         result.seconds = time.perf_counter() - self.started
         result.interim = result.seconds
         result.effects = list(self.effects.seen)
@@ -101,6 +101,10 @@ class Watch(ProgramRun):
             result.error = first_line(watched.error)
         result.unseen += watched.unseen
         write_atomically(self.answer, as_json(result.to_data()))
+
+    def rank(self) -> str:
+        """The number of this process in its group, if it has one."""
+        return os.environ.get("RANK", "")
 
     def show(self, error: BaseException) -> None:
         """Print the error; what retrograd says about it waits: one mistake has one report."""
@@ -186,10 +190,21 @@ def main(config: str) -> int:
     import json
 
     asked = json.loads(Path(config).read_text(encoding="utf-8"))
-    kind = Watch
-    if asked.get("trial"):
+    return run_to_the_end(_kind(asked.get("trial") or {})(asked))
+
+
+def _kind(trial: dict[str, Any]) -> type[Watch]:
+    """What the process is for: the program itself, or something to be found out about it."""
+    if "question" in trial:
+        from retrograd.doctor.second_pass.in_block import BlockQuestion
+
+        return BlockQuestion
+    if trial.get("block"):
         from retrograd.doctor.fixes.block_trial import BlockTrial
+
+        return BlockTrial
+    if trial:
         from retrograd.doctor.fixes.trial import Trial
 
-        kind = BlockTrial if asked["trial"].get("block") else Trial
-    return run_to_the_end(kind(asked))
+        return Trial
+    return Watch

@@ -9,7 +9,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd import dtypes
-from retrograd.backend import backend_of
+from retrograd.backend import apart, backend_of
 from retrograd.engine import failures
 from retrograd.engine.grad_mode import SWITCHES, check_counted
 from retrograd.engine.hooks import check_hook
@@ -174,6 +174,8 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
     if type(gradient) is SPARSE_ARRAY:
         copy: Array = adopted(gradient)
         return copy
+    if type(gradient) is not type(like):
+        gradient = _on_device_of(like, gradient)
     xp = backend_of(gradient).xp
     if (
         type(like) is SPARSE_ARRAY
@@ -185,6 +187,18 @@ def copy_in_layout(gradient: Array, like: Array) -> Array:
     copy = xp.empty_like(like, dtype=gradient.dtype)
     copy[...] = gradient
     return copy
+
+
+def _on_device_of(leaf: Array, gradient: Array) -> Array:
+    """A gradient on the leaf's device: one without dimensions is moved there."""
+    places = apart(leaf, gradient)
+    if places is None:
+        return gradient
+    if gradient.ndim:
+        raise failures.wrong_device(0, leaf, gradient)
+    here, there = places
+    moved: Array = here.from_numpy(there.to_numpy(gradient))
+    return moved
 
 
 def add_into(held: Tensor, gradient: Array) -> None:
@@ -222,7 +236,7 @@ def run_post_accumulate_hooks(variable: Tensor) -> None:
         if result is not None and result is not current:
             current = check_hook(current, result, hook)
     if current is not variable:
-        raise runtime_error("Tensor post accumulate grad hooks should return None.")
+        raise runtime_error("Tensor post accumulate grad hooks should return None.", code="RG403")
 
 
 def has_accumulator(tensor: Tensor) -> bool:
@@ -275,7 +289,9 @@ def gradient_dtype(tensor: Tensor) -> dtypes.ArrayDtype | AnyDtype:
         return AnyDtype(own.kind == "c")
     wanted: dtypes.ArrayDtype = own if chosen is ... else chosen.numpy
     if chosen is not ... and wanted not in dtypes.DIFFERENTIABLE:
-        raise runtime_error(f"gradients cannot be of type {chosen}, as grad_dtype says")
+        raise runtime_error(
+            f"gradients cannot be of type {chosen}, as grad_dtype says", code="RG108"
+        )
     return wanted
 
 

@@ -14,8 +14,10 @@ from retrograd import dtypes
 from retrograd.backend.arrays import Array
 from retrograd.engine.node import BackwardCall, Node
 from retrograd.engine.state import ANOMALY, STATE
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, VersionCell
+from retrograd.tensor.size import device_of
 
 
 def _coded(
@@ -220,7 +222,6 @@ def nan_result(node: Node, index: int) -> Exception:
 def tell_forward(error: Exception, node: Node) -> None:
     """In anomaly mode: warn about the forward call of the node that failed, and note its lines."""
     from retrograd.lifecycle import why_nan
-    from retrograd.lifecycle.site import user_level
 
     story = why_nan.forward_story(node)
     why_nan.add_forward_note(error, story)
@@ -247,7 +248,17 @@ def mismatched_gradient(index: int, found: tuple[int, ...], shape: tuple[int, ..
     """A starting gradient of another shape than its root."""
     return _coded(
         f"Mismatch in shape: grad_output[{index}] has a shape of {_sizes(found)} and "
-        f"output[{index}] has a shape of {_sizes(shape)}."
+        f"output[{index}] has a shape of {_sizes(shape)}.",
+        code="RG108",
+    )
+
+
+def wrong_device(index: int, expected: Array, found: Array) -> Exception:
+    """A gradient on another device than what it belongs to."""
+    return _coded(
+        f"invalid gradient at index {index} - expected device {device_of(expected)} but got "
+        f"{device_of(found)}",
+        code="RG308",
     )
 
 
@@ -258,7 +269,8 @@ def mismatched_batch(index: int, found: tuple[int, ...], shape: tuple[int, ...])
         "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
         f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
         f"{_sizes(found[2:])} and output[{index}] has a shape of {_sizes(shape)}. If you only want "
-        "some tensors in `grad_output` to be considered batched, consider using vmap."
+        "some tensors in `grad_output` to be considered batched, consider using vmap.",
+        code="RG108",
     )
 
 
@@ -267,12 +279,14 @@ def mismatched_complex(index: int, found: dtypes.dtype, kind: dtypes.dtype) -> E
     return _coded(
         f"For complex Tensors, both grad_output and output are required to have the same dtype. "
         f"Mismatch in dtype: grad_output[{index}] has a dtype of {found!r} and "
-        f"output[{index}] has a dtype of {kind!r}."
+        f"output[{index}] has a dtype of {kind!r}.",
+        code="RG108",
     )
 
 
 _C_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex32": "c10::complex<c10::Half>",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool",
     "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
     "uint64": "long unsigned int", "uint32": "unsigned int", "uint16": "short unsigned int",
@@ -298,7 +312,8 @@ def late_gradient_dtype(chosen: dtypes.dtype, gradient: Tensor) -> Exception:
     return _coded(
         f"Cannot set grad_dtype to '{chosen.type_name}' because there is already a gradient with "
         f"dtype '{_C_NAMES[gradient.dtype.name]}'. Please clear the gradient (.grad = None) before "
-        "changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+        "changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype.",
+        code="RG108",
     )
 
 
@@ -322,7 +337,7 @@ def warn_nonleaf_grad(tensor: Tensor) -> None:
         "If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor "
         "instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
-    warnings.warn(why.nonleaf_grad_warning(message, tensor.grad_fn), stacklevel=3)
+    warnings.warn(why.nonleaf_grad_warning(message, tensor.grad_fn), stacklevel=user_level())
 
 
 def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
@@ -336,7 +351,7 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> Exception:
                 f"non-singleton dimension {where}",
                 code="RG201",
             )
-    return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast")
+    return runtime_error(f"shapes {list(a)} and {list(b)} do not broadcast", code="RG201")
 
 
 def inference_saved() -> Exception:

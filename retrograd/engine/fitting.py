@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 def cast(gradient: Array, dtype: np.dtype | AnyDtype) -> Array:
     """A gradient in the type of the value it belongs to; a real value gets the real part."""
     if type(dtype) is AnyDtype:
-        return gradient if dtype.takes(gradient.dtype) else gradient.real
+        return gradient if dtype.takes(gradient.dtype) else real_part(gradient)
     wanted = dtypes.from_numpy_dtype(dtype).numpy  # a sparse leaf's is another object
     if gradient.dtype == wanted:
         return gradient if type(gradient) is SPARSE_ARRAY else gradient.view(wanted)
-    if gradient.dtype.kind == "c" and wanted not in dtypes.COMPLEX_TYPES:
-        gradient = gradient.real
+    if gradient.dtype in dtypes.COMPLEX_TYPES and wanted not in dtypes.COMPLEX_TYPES:
+        gradient = real_part(gradient)
     return gradient.astype(wanted)
+
+
+def real_part(array: Array) -> Array:
+    """The real parts: NumPy has none of complex32."""
+    return array.view(dtypes.F16)[..., ::2] if array.dtype is dtypes.C32 else array.real
 
 
 def rounded(node: Node, results: tuple[object, ...]) -> tuple[Any, ...]:
@@ -37,7 +42,7 @@ def rounded(node: Node, results: tuple[object, ...]) -> tuple[Any, ...]:
     if not any([target is not None and type(target.dtype) is AnyDtype for target in node.edges]):
         return results
     dtype = node.dtype[0] if isinstance(node.dtype, list) else node.dtype
-    if dtype not in dtypes.HALF_TYPES:
+    if dtype not in dtypes.WIDER:
         return results
     return tuple(
         [
@@ -64,14 +69,19 @@ def fit_raw(node: Node, position: int, part: Array, shape: tuple[int, ...]) -> A
     axes = tuple(range(lead)) + tuple(
         i + lead for i, size in enumerate(shape) if size == 1 and part.shape[i + lead] != 1
     )
-    xp = backend_of(part).xp
+    backend = backend_of(part)
+    xp = backend.xp
+    if backend.sums_halves:
+        summed: Array | None = xp.sum_to(part, shape)
+        if summed is not None:
+            return summed
     total: Array = xp.asarray(xp.sum(part, axis=axes, dtype=_sum_dtype(part)))
     return total.reshape(shape)
 
 
 def _sum_dtype(array: Array) -> np.dtype | None:
     # half precision saturates when summed in its own type
-    return dtypes.F32 if array.dtype in dtypes.HALF_TYPES else None
+    return dtypes.WIDER.get(array.dtype)
 
 
 def expands(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
@@ -103,7 +113,7 @@ def as_dtype(part: Any, dtype: Any, as_tensors: bool) -> Any:
         return part
     if type(dtype) is AnyDtype:
         return part if dtype.takes(part._array.dtype) else part.real
-    if part._array.dtype.kind == "c" and dtype not in dtypes.COMPLEX_TYPES:
+    if part._array.dtype in dtypes.COMPLEX_TYPES and dtype not in dtypes.COMPLEX_TYPES:
         part = part.real
     return part.to(dtypes.from_numpy_dtype(dtype))
 

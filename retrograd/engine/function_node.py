@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import CPU, Backend
 from retrograd.backend.arrays import Array
 from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator, with_grad_mode
@@ -55,6 +56,7 @@ class FunctionNode(Node):
         "materialize_non_diff_grads",
         "needs_input_grad",
         "non_differentiable",
+        "place",
         "saved_for_forward",
         "tensor_arguments",
         "to_save",
@@ -70,6 +72,7 @@ class FunctionNode(Node):
     tensor_arguments: tuple[bool, ...]  # which arguments of forward are tensors
     needs_input_grad: tuple[bool, ...] | None
     described: list[Described]  # the outputs
+    place: Backend  # of the outputs
     cleared: bool  # saved_tensors was read, and goes by its first reading
     # what forward or setup_context said
     to_save: tuple[Tensor | None, ...] | None
@@ -92,6 +95,7 @@ class FunctionNode(Node):
             [tensor and x.requires_grad for x, tensor in zip(arguments, are_tensors, strict=True)]
         )
         self.described = []
+        self.place = CPU
         self.cleared = False
         self.to_save = self.saved_for_forward = None
         self.dirty_tensors = self.non_differentiable = None
@@ -207,7 +211,8 @@ class FunctionNode(Node):
         shape = self.shape[number] if isinstance(self.shape, list) else self.shape
         if shape is None and not self.materialize_non_diff_grads:
             return None
-        return wrap(np.zeros(entry[0], dtypes.from_numpy_dtype(entry[1]).numpy))
+        zeros = self.place.xp.zeros(entry[0], dtypes.from_numpy_dtype(entry[1]).numpy)
+        return wrap(zeros)
 
     def _checked(self, results: tuple[object, ...]) -> list[Tensor | None]:
         """The gradients of the tensor arguments, each with the shape and dtype of its argument."""
@@ -317,11 +322,12 @@ class Error(Node):
 
     __slots__ = ("message",)
     display_name = "torch::autograd::Error"
+    error_code = "RG407"  # what asks for such a node is `once_differentiable`
 
     message: str
 
     def run_raw(self, gradient: Gradient, need: Need, freeing: BackwardCall | None) -> NoReturn:
-        raise runtime_error(self.message)
+        raise runtime_error(self.message, code=self.error_code)
 
     run_recorded = run_raw
 
@@ -331,6 +337,7 @@ class Underivable(Error):
 
     __slots__ = ()
     display_name = "NotImplemented"
+    error_code = "RG121"
 
 
 Underivable.__name__ = "NotImplemented"  # PyTorch's name

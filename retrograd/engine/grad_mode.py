@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from retrograd.core import shortcut
-from retrograd.engine.inference import INFERENCE_CELL
+from retrograd.engine.inference import INFERENCE_CELL, cell_of_writes
 from retrograd.engine.state import STATE, Block, Cut, set_grad_mode
-from retrograd.lifecycle.site import user_site
+from retrograd.lifecycle.site import user_level, user_site
 from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of
 
@@ -109,7 +109,7 @@ class _DecoratorContextManager:
                 "class decoration, you can directly decorate the `__init__` method and nothing "
                 "else.",
                 FutureWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
             made = function
 
@@ -290,7 +290,7 @@ class inference_mode(Block, _DecoratorContextManager):
 
 def check_counted(tensor: Tensor) -> None:
     """Raise if a write to this tensor would not be counted: only inference mode allows that."""
-    if tensor._cell is INFERENCE_CELL and not STATE.inference:
+    if tensor._cell is INFERENCE_CELL and not (STATE.inference or cell_of_writes(tensor)):
         raise runtime_error(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
             "make a clone to get a normal tensor before doing inplace update.See "

@@ -29,7 +29,7 @@ ndarray = np.ndarray
 
 
 def boxed(gradient: Gradient) -> list[Tensor | None]:
-    """The gradients of a node's outputs as a list of Tensors."""
+    """Gradients as a list of Tensors."""
     parts = gradient if isinstance(gradient, list) else [gradient]
     return [p if p is None or isinstance(p, Tensor) else wrap(p) for p in parts]
 
@@ -39,7 +39,9 @@ def _unboxed(node: Node, tensors: list[Tensor | None], raw: bool) -> Gradient:
     parts: list[Part] = list(tensors)
     if raw:
         parts = [None if p is None else p._array for p in tensors]
-    return parts if isinstance(node.shape, list) else parts[0]
+    if not isinstance(node.shape, list):
+        return parts[0]
+    return parts + [None] * (len(node.shape) - len(parts))
 
 
 def hook_gradient(node: Node, gradient: Gradient, as_tensors: bool) -> Gradient:
@@ -80,13 +82,15 @@ def _after(
 
 
 def run_hooked(
-    node: Node, gradient: Gradient, call: BackwardCall, need: set[Node] | None, *, raw: bool
+    node: Node, held: list[Gradient], call: BackwardCall, need: set[Node] | None, *, raw: bool
 ) -> Sequence[Part]:
-    """Run a node that has hooks; they see Tensors, in PyTorch's order."""
+    """Run a node that has hooks; they see Tensors, in PyTorch's order.
+
+    held  the gradient alone. It is taken out: what hooks replace then lives in no caller's hands
+    """
     set_grad_mode(call.create_graph, None if call.create_graph else IN_HOOK)
     extra = node.extra
-    tensors = boxed(gradient)
-    gradient = None
+    tensors = boxed(held.pop())[: node.carried()]
     if extra is not None:
         call_tensor_hooks(node, tensors)
         for hook in list((extra.pre or {}).values()):

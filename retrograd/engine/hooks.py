@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
@@ -101,7 +102,7 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
                 "suppress this warning",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
 
 

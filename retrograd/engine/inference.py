@@ -53,6 +53,20 @@ def mark_inference(tensor: Tensor) -> None:
     tensor._cell = INFERENCE_CELL
 
 
+def count_writes(tensor: Tensor, source: Tensor) -> None:
+    """Let a tensor that was detached from one of inference mode, outside of it, count its writes.
+
+    It may be written, and has a version of its own; for all else it is what its source is.
+    """
+    counted = meta_of(source).counted
+    meta_of(tensor).counted = VersionCell() if counted is None else counted
+
+
+def cell_of_writes(tensor: Tensor) -> VersionCell | None:
+    """What counts the writes to a tensor of inference mode, if anything does."""
+    return None if tensor._meta is None else tensor._meta.counted
+
+
 def flag_leaf(tensor: Tensor, requires_grad: bool) -> None:
     """Set the own flag of a tensor without history."""
     tensor._requires_grad = requires_grad

@@ -258,8 +258,17 @@ class Node:
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         if isinstance(self.shape, list):
-            return tuple(InputMetadata(s, d) for s, d in zip(self.shape, self.dtype, strict=True))
+            facts = zip(self.shape, self.dtype, strict=True)
+            return tuple(InputMetadata(s, d) for s, d in facts)[: self.carried()]
         return (InputMetadata(self.shape, self.dtype),)
+
+    def carried(self) -> int:
+        """How many gradients come in, as seen from outside: none for indices behind the values."""
+        count = len(self.shape) if isinstance(self.shape, list) else 1
+        op = dressed(self).op
+        while op is not None and count - 1 in op.nondifferentiable:
+            count -= 1
+        return count
 
     def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
@@ -286,13 +295,14 @@ class Node:
     def __call__(self, *gradients: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """Run this node alone: from the gradients of its outputs to those of its inputs."""
         several = isinstance(self.shape, list)
-        wanted = len(self.shape) if several else 1
+        wanted = self.carried()
         if len(gradients) != wanted:
             raise TypeError(f"expected {wanted} arguments, got {len(gradients)} instead")
         for index, gradient in enumerate(gradients):
             if gradient is not None and not isinstance(gradient, Tensor):
                 raise TypeError(f"argument {index} is not a Variable")
-        given: Gradient = list(gradients) if several else gradients[0]
+        rest = [None] * (len(self.shape) - wanted) if several else []
+        given: Gradient = [*gradients, *rest] if several else gradients[0]
         found = tuple(dressed(self).run_recorded(given, None, None))
         return found[0] if len(found) == 1 else found
 
@@ -353,7 +363,7 @@ class AnyDtype:
 
     def takes(self, dtype: dtypes.ArrayDtype) -> bool:
         """Whether a gradient of a NumPy dtype stays as it is."""
-        return self.is_complex or dtype.kind != "c"
+        return self.is_complex or dtype not in dtypes.COMPLEX_TYPES
 
 
 class InputMetadata:

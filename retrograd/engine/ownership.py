@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from sys import getrefcount
+from typing import Any
 
 import numpy as np
 
+from retrograd.backend import backend_of, bases
 from retrograd.backend.arrays import Array
+from retrograd.backend.bases import count_of_base
 from retrograd.engine.state import GIL
 
 
@@ -34,12 +37,6 @@ def _in_delivery(target: _Holder, part: None) -> int:
     """As `engine._deliver` counts: the node's buffer, the walk's local, its own, getrefcount's."""
     held = target.buffer
     return getrefcount(held)
-
-
-def _of_base(view: Array) -> int:
-    """The count of the array whose memory a view shows: the view's, the local's, getrefcount's."""
-    base = view.base
-    return getrefcount(base)
 
 
 def counts(shared: bool) -> tuple[int, int]:
@@ -71,18 +68,9 @@ def _thresholds() -> tuple[int, int]:
     return alone
 
 
-def _threshold_of_base() -> int:
-    base = np.empty(1)
-    view = base[:]
-    shared = _of_base(view)
-    del base
-    alone = _of_base(view)
-    return alone if shared == alone + 1 and ALONE else 0
-
-
 # The highest counts of an array without other owners; 0, which no count is, where they do not tell.
 ALONE, ALONE_IN_BUFFER = _thresholds()
-ALONE_AS_BASE = _threshold_of_base()
+ALONE_AS_BASE = bases.ALONE_AS_BASE if ALONE else 0
 
 
 def shows_memory_alone(array: Array) -> bool:
@@ -93,7 +81,9 @@ def shows_memory_alone(array: Array) -> bool:
     """
     if array.base is None:
         return True
-    if type(array) is not np.ndarray or _of_base(array) > ALONE_AS_BASE:
+    if type(array) is not np.ndarray:
+        return _shows_alone_elsewhere(array)
+    if count_of_base(array) > ALONE_AS_BASE:
         return False
     base = array.base
     return (
@@ -103,3 +93,13 @@ def shows_memory_alone(array: Array) -> bool:
         and array.flags.writeable
         and base.nbytes == array.nbytes
     )
+
+
+def _shows_alone_elsewhere(array: Array) -> bool:
+    """The same of an array of another device, where its library's bases were seen to tell it."""
+    if not backend_of(array).counts_bases or count_of_base(array) > ALONE_AS_BASE:
+        return False
+    held: Any = array
+    base = held.base
+    # where each look makes a new object for the base, its count says nothing
+    return base is held.base and base.base is None and base.nbytes == array.nbytes

@@ -67,7 +67,8 @@ class Leaf:
             raise failures.modified(node, self.name, self.tensor, "", cell, self.version)
         raise runtime_error(
             f"a value was to be computed again from {self.name!r} of {recipe.name}, whose data "
-            "were replaced since"
+            "were replaced since",
+            code="RG102",
         )
 
 

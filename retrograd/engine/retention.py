@@ -52,7 +52,8 @@ def _history(index: int, tensor: object) -> Node:
     if node is None:
         raise runtime_error(
             f"retain_graph: element {index} of the list does not require grad, so that there is "
-            "no graph behind it to keep"
+            "no graph behind it to keep",
+            code="RG103",
         )
     return node
 

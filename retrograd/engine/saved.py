@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrograd.backend import BACKENDS
+from retrograd.backend import BACKENDS, xp_of
 from retrograd.backend.arrays import Array
+from retrograd.dtypes import COMPLEX_TYPES
 from retrograd.engine import failures
 from retrograd.engine.node import FREED, Node, dressed, forward_name
 from retrograd.engine.saved_names import public_names, public_value
@@ -133,9 +134,10 @@ def conjugate_all(values: Any) -> Any:
     if isinstance(values, (tuple, list)):
         return type(values)(conjugate_all(value) for value in values)
     if isinstance(values, Tensor):
-        return values.conj() if values._array.dtype.kind == "c" else values
+        return values.conj() if values._array.dtype in COMPLEX_TYPES else values
     if type(values) in BACKENDS or isinstance(values, np.generic):
-        return values.conj() if values.dtype.kind == "c" else values
+        complex_values = values.dtype in COMPLEX_TYPES
+        return xp_of(values).conjugate(values) if complex_values else values
     return values
 
 

@@ -41,10 +41,12 @@ class CopySlices(Node):
     def run_raw(
         self, gradient: Any, need: Need, freeing: BackwardCall | None
     ) -> Sequence[Array | None]:
-        inner = self._inner_or_raise()
         count = len(self.edges)
-        if gradient is None:
+        if gradient is None:  # PyTorch does not ask here whether it was freed
+            if freeing is not None:
+                self.release(freeing)
             return (None,) * count
+        inner = self._inner_or_raise()
         result = copy_with_strides(gradient, self.strides)  # ours to write
         region = result
         for step in self.chain:
@@ -59,10 +61,12 @@ class CopySlices(Node):
     def run_recorded(
         self, gradient: Any, need: Need, freeing: BackwardCall | None
     ) -> Sequence[Tensor | None]:
-        inner = self._inner_or_raise()
         count = len(self.edges)
-        if gradient is None:
+        if gradient is None:  # PyTorch does not ask here whether it was freed
+            if freeing is not None:
+                self.release(freeing)
             return (None,) * count
+        inner = self._inner_or_raise()
         result = clone_with_strides(gradient, self.strides)
         region = result
         for step in self.chain:

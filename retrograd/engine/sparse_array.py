@@ -74,13 +74,20 @@ _NOWHERE = _Nowhere()
 
 
 class SparseArray:
-    """Indices and values of a sparse tensor, by coordinates (COO) or compressed by rows (CSR).
+    """Indices and values of a sparse tensor: by coordinates (COO), or compressed by rows (CSR) or
+    by columns (CSC).
 
     `indices` of COO is ``(sparse dimensions, nnz)``; of CSR it is the pair of row pointers and
-    column numbers. `values` has one entry for each, which may be an array itself (a hybrid tensor).
+    column numbers, of CSC that of column pointers and row numbers. `values` has one entry for each,
+    which may be an array itself (a hybrid tensor).
     """
 
     __slots__ = ("coalesced", "dtype", "indices", "kept", "layout", "plans", "shape", "values")
+
+    # for messages
+    without_elements = (
+        "a tensor of layout {layout!r} has no array of elements{more}; to_dense() makes one"
+    )
 
     layout: Layout
     shape: tuple[int, ...]
@@ -201,14 +208,16 @@ class SparseArray:
 # for tests of a tensor's `_array`, which is declared to be NumPy's
 SPARSE_ARRAY: Any = SparseArray
 CPU.relatives = (*CPU.relatives, SparseArray)
+STRANGERS: set[type] = {SparseArray}
+"""The types of what stands in the place of elements: masked tensors add theirs."""
 
 
 def no_elements(array: Any, wanted: str = "") -> NoElements:
-    """The error for elements of a sparse tensor."""
+    """The error for elements of a tensor that has none."""
     more = f" ({wanted} asked for them)" if wanted else ""
     return NoElements(
-        "Cannot access data pointer of Tensor that doesn't have storage: a tensor of layout "
-        f"{array.layout!r} has no array of elements{more}; to_dense() makes one"
+        "Cannot access data pointer of Tensor that doesn't have storage: "
+        + array.without_elements.format(layout=array.layout, more=more)
     )
 
 
@@ -232,7 +241,7 @@ def as_array(value: object) -> Any:
 def has_sparse(arrays: Iterable[object]) -> bool:
     """Whether an operand is sparse; a list of tensors is a list of arrays here."""
     for array in arrays:
-        if type(array) is SparseArray:
+        if type(array) in STRANGERS:
             return True
         if type(array) is list and has_sparse(array):
             return True
@@ -251,6 +260,24 @@ SPARSE = _Sparse()
 @above
 def run(op: Op, args: tuple[object, ...]) -> Any:
     """The result of an op with a sparse operand."""
+    raise NotImplementedError
+
+
+@above
+def run_masked(op: Op, args: tuple[object, ...]) -> Any:
+    """The result of an op with a masked operand."""
+    raise NotImplementedError
+
+
+@above
+def run_masked_in_place(op: Op, args: tuple[object, ...], writer: str) -> Any:
+    """The same in place."""
+    raise NotImplementedError
+
+
+@above
+def masked_like(name: str, tensor: Tensor, dtype: Any) -> Tensor:
+    """`ones_like` and its relatives, of a masked tensor."""
     raise NotImplementedError
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.sparse_array import Array, SparseArray, coo, csr
-from retrograd.tensor.size import sparse_coo
+from retrograd.notices import runtime_error
+from retrograd.tensor.size import layout, sparse_coo, sparse_csc, sparse_csr
 
 
 def flat_places(indices: Array, sizes: tuple[int, ...]) -> Array:
@@ -45,11 +46,14 @@ def check_bounds(array: SparseArray) -> None:
             row = rows[axis]
             bad = row[(row < 0) | (row >= size)]
             if bad.size and bad[0] < 0:
-                raise RuntimeError(f"found negative index {int(bad[0])} for dim {axis}")
+                raise runtime_error(
+                    f"found negative index {int(bad[0])} for dim {axis}", code="RG211"
+                )
             if bad.size:
-                raise RuntimeError(
+                raise runtime_error(
                     f"size is inconsistent with indices: for dim {axis}, size is {size} but found "
-                    f"index {int(bad[0])}"
+                    f"index {int(bad[0])}",
+                    code="RG211",
                 )
 
 
@@ -88,7 +92,7 @@ def _starts(ordered: Array) -> Array:
 def dense_of(array: SparseArray) -> Array:
     """All elements, as an ordinary array."""
     if array.layout is not sparse_coo:
-        array = coo_of_csr(array)
+        array = places_of(array)
     whole = coalesced(array)
     result: Array = np.zeros(whole.shape, whole.values.dtype)
     if not whole.sparse_dim:
@@ -112,25 +116,46 @@ def coo_of_dense(array: Array, sparse_dim: int) -> SparseArray:
     return coo(np.stack(places).astype(np.int64), array[places], array.shape, True)
 
 
-def coo_of_csr(array: SparseArray) -> SparseArray:
-    """The same entries by coordinates."""
-    pointers, columns = array.indices
-    rows = np.repeat(np.arange(array.shape[0]), np.diff(pointers))
-    indices = np.stack([rows, columns.astype(np.int64)]).astype(np.int64)
-    return coo(indices, array.values, array.shape, array.coalesced)
+def places_of(array: SparseArray) -> SparseArray:
+    """The entries of a compressed matrix by coordinates, in the order that they have there."""
+    pointers, plain = array.indices
+    by_rows = array.layout is sparse_csr
+    lines = np.repeat(np.arange(array.shape[0 if by_rows else 1]), np.diff(pointers))
+    plain = plain.astype(np.int64)
+    indices = np.stack([lines, plain] if by_rows else [plain, lines]).astype(np.int64)
+    return coo(indices, array.values, array.shape, array.coalesced and by_rows)
 
 
 def csr_of_coo(array: SparseArray) -> SparseArray:
     """The same entries compressed by rows."""
     whole = coalesced(array)
-    pointers = np.zeros(whole.shape[0] + 1, np.int64)
-    np.cumsum(np.bincount(whole.indices[0], minlength=whole.shape[0]), out=pointers[1:])
-    return csr(pointers, whole.indices[1].copy(), whole.values, whole.shape)
+    return csr(_pointers(whole, 0), whole.indices[1].copy(), whole.values, whole.shape)
+
+
+def csc_of_coo(array: SparseArray) -> SparseArray:
+    """The same entries compressed by columns."""
+    whole = coalesced(array)
+    order = np.argsort(whole.indices[1], kind="stable")
+    indices = (_pointers(whole, 1), whole.indices[0][order])
+    return SparseArray(sparse_csc, indices, whole.values[order], whole.shape, True)
+
+
+def _pointers(whole: SparseArray, axis: int) -> Array:
+    """Where the entries of each row, or of each column, begin."""
+    pointers = np.zeros(whole.shape[axis] + 1, np.int64)
+    counts = np.bincount(whole.indices[axis], minlength=whole.shape[axis])
+    np.cumsum(counts, out=pointers[1:])
+    return pointers
+
+
+def compressed_of_coo(kind: layout, array: SparseArray) -> SparseArray:
+    """The same entries in a compressed layout."""
+    return csr_of_coo(array) if kind is sparse_csr else csc_of_coo(array)
 
 
 def as_coo(array: SparseArray) -> SparseArray:
     """By coordinates, coalesced."""
-    return coalesced(array if array.layout is sparse_coo else coo_of_csr(array))
+    return coalesced(array if array.layout is sparse_coo else places_of(array))
 
 
 def values_at(array: Array | SparseArray, indices: Array, sizes: tuple[int, ...]) -> Array:
@@ -173,7 +198,7 @@ def add_sparse(one: SparseArray, two: SparseArray, alpha: float = 1) -> SparseAr
     scaled = two.values if alpha == 1 else two.values * np.asarray(alpha).astype(two.values.dtype)
     if one.layout is not sparse_coo:
         both = add_sparse(as_coo(one), coo(as_coo(two).indices, scaled, two.shape, True))
-        return csr_of_coo(both)
+        return compressed_of_coo(one.layout, both)
     if one.indices.shape == two.indices.shape and np.array_equal(one.indices, two.indices):
         together = one.values | scaled if one.values.dtype == np.bool_ else one.values + scaled
         return coo(one.indices, together, one.shape, one.coalesced and two.coalesced)
@@ -246,7 +271,7 @@ def plan_of(array: SparseArray, transposed: bool) -> Plan:
             check_bounds(array)
             rows, columns = array.indices[0], array.indices[1]
         else:
-            rows, columns = coo_of_csr(array).indices
+            rows, columns = places_of(array).indices
         height = array.shape[1] if transposed else array.shape[0]
         if transposed:
             rows, columns = columns, rows

@@ -6,7 +6,8 @@ global counts in `HOT`, the namespace in which all compiled op functions run:
 `NO_GRAD`   threads whose grad mode is off: ops then ask their own thread;
 `UNUSUAL`   rarer modes that are on somewhere (inference mode, saved-tensor hooks, forward mode,
             vmap, anomaly detection, strict mode): ops then take the general path, which looks at
-            everything.
+            everything. Autocast is counted in `AUTOCASTS` too: on devices, where only that is
+            on, operands are cast and the op takes its usual path.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ if TYPE_CHECKING:
 # a pack hook, and the unpack hook that takes what it gave
 Hooks = tuple[Callable[["Tensor"], object], Callable[..., "Tensor"]]
 # The namespace of compiled op functions (`calling.compile` fills it, this module counts in it).
-HOT: dict[str, Any] = {"NO_GRAD": 0, "UNUSUAL": 0, "__name__": "retrograd.ops.compiled"}
+HOT: dict[str, Any] = {
+    "NO_GRAD": 0,
+    "UNUSUAL": 0,
+    "AUTOCASTS": 0,
+    "__name__": "retrograd.ops.compiled",
+}
 
 # Nodes and backward calls draw from one counter, so that their order in time can be compared.
 _numbers = itertools.count(1)
@@ -120,6 +126,7 @@ class _State(threading.local):
     duals: tuple[DualLevel, ...] = ()  # the open levels of forward mode, the innermost last
     passes_tangents: bool = True  # see forward_ad._set_fwd_grad_enabled
     autocast: DType | None = None  # the NumPy dtype that autocast lowers to, while it is on
+    autocast_device: DType | None = None  # the same for operands on accelerators
     autocast_cache: bool = True  # whether autocast keeps its casts of weights
 
 
@@ -201,7 +208,8 @@ COUNTS: dict[str, tuple[tuple[dict[str, Any], str, int], ...]] = {
     "vmaps": _LEVELS,
     "duals": (*_LEVELS, (TRANSFORMS.__dict__, "dual_levels", _EACH)),
     **dict.fromkeys(("inference", "saved_hooks", "on_saved", "op_modes"), (_UNUSUAL,)),
-    **dict.fromkeys(("scope", "autocast", "enabled"), (_UNUSUAL,)),
+    **dict.fromkeys(("scope", "enabled"), (_UNUSUAL,)),
+    **dict.fromkeys(("autocast", "autocast_device"), (_UNUSUAL, (HOT, "AUTOCASTS", _ON))),
 }
 TRANSFORMS.active = TRANSFORMS.dual_levels = 0
 
@@ -365,8 +373,13 @@ AUTOCAST = _Autocast()
 @shortcut("put_mode", STATE, COUNTS, "autocast")
 def set_autocast(lower: DType | None) -> None:
     """Turn autocast on for this thread (the NumPy dtype that it lowers to) or off (None)."""
-    change = (lower is not None) - (STATE.autocast is not None)
-    _switch(STATE, "autocast", lower, "UNUSUAL", change)
+    _put(STATE, COUNTS, {"autocast": lower})
+
+
+@shortcut("put_mode", STATE, COUNTS, "autocast_device")
+def set_autocast_device(lower: DType | None) -> None:
+    """The same for operands on accelerators."""
+    _put(STATE, COUNTS, {"autocast_device": lower})
 
 
 @shortcut("set_grad_mode")

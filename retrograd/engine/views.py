@@ -16,7 +16,12 @@ from retrograd.backend import backend_of, can_write
 from retrograd.engine import failures
 from retrograd.engine.accumulate import accumulator
 from retrograd.engine.grad_mode import SWITCHES, check_counted, enable_grad
-from retrograd.engine.inference import INFERENCE_CELL, flag_leaf, mark_inference
+from retrograd.engine.inference import (
+    INFERENCE_CELL,
+    cell_of_writes,
+    flag_leaf,
+    mark_inference,
+)
 from retrograd.engine.node import Node, extra_of, forward_name
 from retrograd.engine.slices import CopySlices
 from retrograd.engine.state import STATE, STRICT, TRANSFORMS, Cut, next_sequence
@@ -169,6 +174,13 @@ def refresh(tensor: Tensor) -> None:
         renew(tensor)
 
 
+def refresh_flag(tensor: Tensor) -> None:
+    """The same before an op without derivative, which asks for no history: none can be refused."""
+    info = tensor._view
+    if info is not None and tensor._grad_fn is None:
+        tensor._requires_grad = info.own or info.base._requires_grad
+
+
 def renew(tensor: Tensor) -> None:
     """Bring a view's history up to date with writes to its storage, whatever the grad mode."""
     info = tensor._view
@@ -278,6 +290,10 @@ def bump(tensor: Tensor, writer: str) -> None:
     cell = tensor._cell
     if cell is None:
         cell = tensor._cell = VersionCell()
+    elif cell is INFERENCE_CELL:
+        cell = cell_of_writes(tensor)
+        if cell is None:
+            return
     if STRICT.enabled:
         check_strictly(tensor, writer)  # where nobody has announced the write
     cell.version += 1
@@ -306,6 +322,11 @@ def check_strictly(tensor: Tensor, writer: str) -> None:
 def check_writable(tensor: Tensor, writer: str) -> None:
     """Raise where PyTorch forbids an in-place op on this tensor, in PyTorch's order of checks."""
     check_history(tensor, writer)
+    check_elements(tensor)
+
+
+def check_elements(tensor: Tensor) -> None:
+    """Raise where a tensor cannot be written element by element."""
     if not can_write(tensor._array) or 0 in tensor._array.strides:
         check_not_expanded(tensor)
 
@@ -372,8 +393,8 @@ def check_not_expanded(tensor: Tensor) -> None:
 def check_overlap(target: Tensor, operands: Iterable[object]) -> None:
     """Refuse an in-place op one of whose operands is another part of the written storage."""
     cell = target._cell
-    if cell is None:
-        return
+    if cell is None or target._level:
+        return  # batched: asked again of the physical tensor
     written = target._array
     for operand in operands:
         if operand is target or not isinstance(operand, Tensor) or operand._cell is not cell:
@@ -531,7 +552,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 
 
 def _delete_requires_grad(self: Tensor) -> None:
-    raise runtime_error("requires_grad must be a bool")
+    raise RuntimeError("requires_grad must be a bool")
 
 
 tensor_member(

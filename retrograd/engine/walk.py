@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.backend import backend_of
+from retrograd.backend import BACKENDS, backend_of
 from retrograd.backend.kernels import add, add_matching, iadd, sum_to
 from retrograd.backend.quiet import QUIET, current_mode, enter_quiet, restore_mode
 from retrograd.engine import failures
@@ -316,7 +316,8 @@ def _walk_raw(
         if node.extra is None:
             results = node.run(node, gradient, None, freeing)
         else:
-            results = run_hooked(node, gradient, call, None, raw=True)
+            alone, gradient = [gradient], None
+            results = run_hooked(node, alone, call, None, raw=True)
         gradient = following = None
         for position, target in enumerate(node.edges):
             if target is None:
@@ -356,8 +357,11 @@ def _walk_raw(
         if type(gradient) is ndarray:
             if gradient.dtype is not node.dtype:
                 gradient = cast(gradient, node.dtype)
-        elif gradient is None and isinstance(node.shape, list):
-            gradient = [None] * len(node.shape)
+        elif gradient is None:
+            if isinstance(node.shape, list):
+                gradient = [None] * len(node.shape)
+        elif type(gradient) in BACKENDS and gradient.dtype is not node.dtype:  # of a device
+            gradient = cast(gradient, node.dtype)
 
 
 def _visit(root: Node, number: int) -> int:
@@ -435,7 +439,7 @@ def _deliver_elsewhere(node: Node, position: int, target: Node, part: Array) -> 
     """The same for an array of another device than the CPU."""
     fitted = part if part.shape == target.shape else fit_raw(node, position, part, target.shape)
     held = target.buffer
-    target.buffer = fitted if held is None else backend_of(part).xp.add(held, fitted)
+    target.buffer = fitted if held is None else _sum(held, fitted, False)
 
 
 def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> None:
@@ -449,7 +453,7 @@ def _deliver_to_output(node: Node, position: int, target: Node, part: Array) -> 
     if held is None:
         held = target.buffer = [None] * len(target.shape)
     known = held[number]
-    held[number] = part if known is None else backend_of(part).xp.add(known, part)
+    held[number] = part if known is None else _sum(known, part, False)
 
 
 # ---------------------------------------------------------------------------------- everything
@@ -568,7 +572,7 @@ def run_general(
             return dressed(node).run_recorded(gradient, live, freeing)
         found: Sequence[Part] = node.run(node, gradient, live, freeing)
         return found
-    return run_hooked(node, gradient, call, live, raw=not as_tensors)
+    return run_hooked(node, [gradient], call, live, raw=not as_tensors)
 
 
 def gathered(
@@ -580,14 +584,23 @@ def gathered(
         run_on_tensors(target)
     if not isinstance(shape, list):
         part = fit(node, position, part, shape, as_tensors)
-        return part if held is None else held + part
+        return part if held is None else _sum(held, part, as_tensors)
     number = 0 if node.edge_numbers is None else node.edge_numbers[position]
     part = fit(node, position, part, shape[number], as_tensors)
     part = as_dtype(part, dtype[number], as_tensors)
     if held is None:
         held = [None] * len(shape)
-    held[number] = part if held[number] is None else held[number] + part
+    held[number] = part if held[number] is None else _sum(held[number], part, as_tensors)
     return held
+
+
+def _sum(held: Any, part: Any, as_tensors: bool) -> Any:
+    """Two parts of a gradient together, on a device by its own kernel."""
+    if as_tensors or type(held) is ndarray or type(part) is not type(held):
+        return held + part
+    if type(held) is SPARSE_ARRAY:
+        return held + part
+    return backend_of(held).raw.add(held, part)
 
 
 def _pass_on(

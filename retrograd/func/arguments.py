@@ -86,11 +86,11 @@ def check_outputs(outputs: Sequence[object], api: str) -> None:
 def check_tensors(values: Sequence[object], api: str, name: str) -> None:
     """A flat list of inputs: at least one, and all of them tensors."""
     if not values:
-        raise runtime_error(f"{api}: Expected {name} to contain at least one Tensor.")
+        raise runtime_error(f"{api}: Expected {name} to contain at least one Tensor.", code="RG607")
     for value in values:
         if not isinstance(value, Tensor):
             raise runtime_error(
-                f"{api}: Expected {name} to only contain Tensors, got {type(value)}"
+                f"{api}: Expected {name} to only contain Tensors, got {type(value)}", code="RG607"
             )
 
 

@@ -121,6 +121,10 @@ def _two(result: object) -> Any:
     return result
 
 
+def _as_tuple(dims: Any) -> tuple[Any, ...]:
+    return dims if isinstance(dims, tuple) else (dims,)
+
+
 def _parted(outputs: tuple[object, ...]) -> tuple[Any, Any]:
     """Outputs and dimensions of a generated Function, which returns them as one tuple."""
     *values, dims = outputs
@@ -160,6 +164,21 @@ def _wrapped_outputs(
 # ------------------------------------------------------------------------- generated Functions
 
 
+def _facts(ctx: Any) -> dict[str, Any]:
+    """What a generated Function keeps in its context: one dictionary for each level of vmap.
+
+    The Function of an outer level runs the methods of that of an inner one with a view of its own
+    context, where both would write the same names.
+    """
+    depth = 0
+    while isinstance(ctx, _Context):
+        ctx, depth = ctx.__dict__["_inner"], depth + 1
+    levels: dict[int, dict[str, Any]] | None = getattr(ctx, "_batch_facts", None)
+    if levels is None:
+        levels = ctx._batch_facts = {}
+    return levels.setdefault(depth, {})
+
+
 class _Context:
     """The user's view of `ctx`: tensors of one example, kept as batches in the real one."""
 
@@ -182,7 +201,7 @@ class _Context:
     def _keep(self, keep: Callable[..., None], tensors: tuple[object, ...]) -> None:
         physical, dims = _unwrapped(tensors, self._level)
         keep(*physical)
-        self._inner._saved_batch_dims = dims
+        _facts(self._inner)["saved dims"] = dims
 
     def save_for_backward(self, *tensors: object) -> None:
         """Keep the batches, and where they are in the tensors."""
@@ -210,11 +229,11 @@ def _direct(function: Any, in_dims: Any, info: VmapInfo) -> Any:
     def forward(ctx: FunctionCtx, *operands: Any) -> Any:
         with vmap_level(*info, direct=True) as level:
             given = _wrapped(operands, in_dims, level)
-            ctx._saved_batch_dims = ()
+            _facts(ctx)["saved dims"] = ()
             outputs = function.forward(_Context(ctx), *given)
-            ctx._input_shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
+            shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
             found, dims = _unwrapped(outputs, level)
-        ctx._batch_dims = dims
+        _facts(ctx).update(dims=dims, shapes=shapes)
         return (*found, dims) if isinstance(found, tuple) else (found, dims)
 
     made.forward = staticmethod(forward)
@@ -235,16 +254,16 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
         values, dims = _parted(outputs)
         with vmap_level(*info, direct=direct) as level:
             given = _wrapped(inputs, in_dims, level)
-            ctx._saved_batch_dims = ()
+            _facts(ctx)["saved dims"] = ()
             function.setup_context(_Context(ctx), given, _wrapped(values, dims, level))
-            ctx._input_shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
-        ctx._batch_dims = dims
+            shapes = [x.shape if isinstance(x, Tensor) else None for x in given]
+        _facts(ctx).update(dims=dims, shapes=shapes)
 
     def saved(ctx: FunctionCtx, level: int) -> Any:
-        return _wrapped(tuple(ctx.saved_tensors), tuple(ctx._saved_batch_dims), level)
+        return _wrapped(tuple(ctx.saved_tensors), tuple(_facts(ctx)["saved dims"]), level)
 
     def backward(ctx: FunctionCtx, *gradients: Any) -> Any:
-        dims = ctx._batch_dims if isinstance(ctx._batch_dims, tuple) else (ctx._batch_dims,)
+        dims, shapes = _as_tuple(_facts(ctx)["dims"]), _facts(ctx)["shapes"]
         with vmap_level(*info, direct=direct) as level:
             given = [
                 g if g is None or dim is None else batch(g, dim % g.ndim, level)
@@ -252,7 +271,7 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
             ]
             found = function.backward(_Context(ctx, saved(ctx, level)), *given)
             found = found if isinstance(found, tuple) else (found,)
-            fitted = [_summed(g, shape) for g, shape in zip(found, ctx._input_shapes, strict=False)]
+            fitted = [_summed(g, shape) for g, shape in zip(found, shapes, strict=False)]
             pairs = [unwrap(g, level) if isinstance(g, Tensor) else (g, None) for g in fitted]
         return tuple(
             [_placed(g, dim, into, info) for (g, dim), into in zip(pairs, in_dims, strict=False)]
@@ -268,7 +287,7 @@ def _generated(function: Any, in_dims: Any, info: VmapInfo, direct: bool = False
             several = isinstance(found, tuple)
             parts = found if several else (found,)
             pairs = [unwrap(t, level) if isinstance(t, Tensor) else (t, None) for t in parts]
-        dims = ctx._batch_dims if isinstance(ctx._batch_dims, tuple) else (ctx._batch_dims,)
+        dims = _as_tuple(_facts(ctx)["dims"])
         placed = [_placed(t, dim, into, info) for (t, dim), into in zip(pairs, dims, strict=True)]
         return (*placed, None)
 

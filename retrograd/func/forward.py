@@ -107,7 +107,8 @@ def _dual(primal: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
 def _check_number(name: str, value: Tensor) -> None:
     if value._array.dtype not in dtypes.DIFFERENTIABLE:
         raise explained(
-            ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+            ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}"),
+            code="RG607",
         )
 
 
@@ -148,7 +149,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
         # what the gradients are computed from does not matter: they are linear in it
         seeds = [
             trace.alias(RECORDED.zeros_like(value)) if edge is not None else None
-            for value, edge in roots
+            for value, edge in zip(tensors, roots, strict=True)
         ]
         moving = [seed for seed in seeds if seed is not None]
         gradients = roots_of(pull_back(roots, seeds, aliases, edges, record=True, retain=True))

@@ -11,7 +11,7 @@ from retrograd.func.forward import jvp_of
 from retrograd.func.reverse import vjp_of
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
-from retrograd.transforms.basis import standard_basis
+from retrograd.transforms.basis import Layout, layouts_of, standard_basis
 from retrograd.transforms.trees import TreeSpec, flatten, unflatten
 from retrograd.transforms.vmap import map_directions, vmap
 
@@ -42,13 +42,15 @@ def jacrev(
         output, pull_back, *aux = vjp_of(func, args, argnums, has_aux)
         outputs, outputs_spec = flatten(output)
         refuse_complex("jacrev", outputs, "outputs")
+        layouts = layouts_of(outputs)
+        del output, outputs  # nobody looks at the values: they are not held while the rows are made
         primals, primals_spec = flatten(chosen(args, argnums))
-        rows = _rows(pull_back, outputs, outputs_spec, primals, chunk_size, _preallocate_and_copy)
-        sizes = [value._array.size for value in outputs]
+        rows = _rows(pull_back, layouts, outputs_spec, primals, chunk_size, _preallocate_and_copy)
+        sizes = [layout.size for layout in layouts]
         by_primal = [
             [
-                part.view((*value.shape, *primal.shape))
-                for part, value in zip(_split(row, sizes, 0), outputs, strict=True)
+                part.view((*layout.shape, *primal.shape))
+                for part, layout in zip(_split(row, sizes, 0), layouts, strict=True)
             ]
             for row, primal in zip(rows, primals, strict=True)
         ]
@@ -63,20 +65,20 @@ def jacrev(
 
 def _rows(
     pull_back: Callable[..., object],
-    outputs: list[Tensor],
+    layouts: list[Layout],
     spec: TreeSpec,
     primals: list[Tensor],
     chunk_size: int | None,
     preallocate: bool,
 ) -> list[Tensor]:
     """For every primal the gradients of all output elements, stacked."""
-    total = sum([value._array.size for value in outputs])
+    total = sum([layout.size for layout in layouts])
     chunks: list[list[Tensor]] = []
     whole: list[Tensor] = []
     if preallocate and chunk_size is not None and chunk_size < total:
         whole = [primal.new_zeros((total, *primal.shape)) for primal in primals]
     start = 0
-    for basis in standard_basis(outputs, chunk_size):
+    for basis in standard_basis(layouts, chunk_size):
         count = basis[0]._array.shape[0]
         if chunk_size == 1:  # nothing to batch
             found = flatten(pull_back(unflatten([row[0] for row in basis], spec)))[0]
@@ -116,7 +118,7 @@ def jacfwd(
     def jacobian(*args: Tensor) -> Any:
         refuse_complex("jacfwd", args, "inputs")
         primals, spec = flatten(args if argnums is None else chosen(args, argnums))
-        [basis] = standard_basis(primals, None)
+        [basis] = standard_basis(layouts_of(primals), None)
 
         def push(tangents: object) -> Any:
             value, tangent, *aux = jvp_of(func, args, tangents, argnums, has_aux=has_aux)

@@ -89,7 +89,8 @@ def _grad_and_value(
         trace.take_back()
         roots = roots_of([output])
         record = must_record(trace, roots, [None])
-        gradients = pull_back(roots, [None], aliases, edges, record, retain=record or has_aux)
+        start = None if output.device.type == "cpu" else RECORDED.ones_like(output)
+        gradients = pull_back(roots, [start], aliases, edges, record, retain=record or has_aux)
         found = trace.settled_tree(unflatten(gradients, spec))
         if record or not trace.records or output._grad_fn is None:
             value = trace.settled(output)
@@ -186,15 +187,18 @@ def _with_aliases(
     return tuple(found), tuple([found[place] for place in where])
 
 
-Root = tuple[Tensor, Edge | None]
+Root = Edge | None
 
 
 def roots_of(outputs: list[Tensor]) -> list[Root]:
-    """Outputs with the edges that lead into their graphs; None where no gradient flows."""
+    """The edges that lead into the outputs' graphs; None where no gradient flows.
+
+    Not the outputs themselves: a graph does not need the elements of its results.
+    """
     found: list[Root] = []
     for output in outputs:
         node = edge_of(output) if output.requires_grad else None
-        found.append((output, None if node is None else (node, output._output_nr)))
+        found.append(None if node is None else (node, output._output_nr))
     return found
 
 
@@ -206,13 +210,13 @@ def must_record(trace: Trace, roots: list[Root], gradients: Sequence[Tensor | No
     """
     if any([is_recorded(gradient) for gradient in gradients]):
         return True
-    nodes = [edge[0] for _, edge in roots if edge is not None]
+    nodes = [edge[0] for edge in roots if edge is not None]
     return any(trace.leads_outside(nodes, saved=bool(TRANSFORMS.dual_levels or trace.level)))
 
 
 def is_shared(trace: Trace, roots: list[Root]) -> bool:
     """Whether results of the trace keep the graph, so that no walk may free it."""
-    return trace.leads_outside([edge[0] for _, edge in roots if edge is not None])[0]
+    return trace.leads_outside([edge[0] for edge in roots if edge is not None])[0]
 
 
 def pull_back(
@@ -226,7 +230,7 @@ def pull_back(
     """The gradients of the aliases; zeros for those that the outputs do not depend on."""
     live = [
         (edge, gradient)
-        for (_, edge), gradient in zip(roots, gradients, strict=True)
+        for edge, gradient in zip(roots, gradients, strict=True)
         if edge is not None
     ]
     found: Sequence[Tensor | None] = [None] * len(aliases)

@@ -141,7 +141,9 @@ class Trace:
 
     def _settled_leaf(self, value: Tensor) -> Tensor:
         if not isinstance(value, Tensor):
-            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+            raise runtime_error(
+                f"Expected tensors, got unsupported type {type(value)}", code="RG607"
+            )
         return self.settled(value)
 
     def settled(self, value: Tensor, *, later: bool = False) -> Tensor:

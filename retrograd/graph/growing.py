@@ -11,6 +11,7 @@ from typing import Any
 from retrograd.diagnostics.errors import make_warning
 from retrograd.diagnostics.report import Report, Span, advice
 from retrograd.graph.wording import size
+from retrograd.lifecycle.site import user_level
 from retrograd.watching.engines import Original, choose_engine
 from retrograd.watching.enlarged import Caches, saved_bytes
 from retrograd.watching.heap import tracked, with_history
@@ -161,7 +162,7 @@ def warn_of_growth(growing: Growing) -> None:
     report = Report("RG120", head, spans, note, helps, cause=cause, level="warning", facts=facts)
     warning = make_warning(str(growing), code="RG120", report=report)
     if line is None:
-        warnings.warn(warning, stacklevel=2)
+        warnings.warn(warning, stacklevel=user_level())
     else:
         warnings.warn_explicit(warning, type(warning), line.file, line.line)
 

@@ -15,6 +15,7 @@ from retrograd.autograd.graph import increment_version
 from retrograd.backend import backend_of
 from retrograd.engine.grad_mode import no_grad
 from retrograd.library.schema import Schema
+from retrograd.ops import _refused_libraries
 from retrograd.ops.calling.overloads import OpOverload, OpOverloadPacket, declare
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -112,6 +113,22 @@ class Operator:
         return result
 
 
+class CompiledOperator(Operator):
+    """An operator that no library declared after one was refused: most likely one of that library.
+
+    Rules that a package registers for it are kept. A call refuses.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Schema(name, "() -> ()"), recorded=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{self.schema.name} is not supported by retrograd: it is compiled for PyTorch "
+            f"(refused: {', '.join(_refused_libraries)})"
+        )
+
+
 def find(op: Any) -> Operator:
     """The operator of a name, of an object of ``torch.ops``, or of a decorated function."""
     if isinstance(op, OpOverload):
@@ -122,7 +139,9 @@ def find(op: Any) -> Operator:
         return op._operator  # type: ignore[no-any-return]
     name = op.removesuffix(".default")
     if name not in OPERATORS:
-        raise RuntimeError(f"operator {op} does not exist")
+        if not _refused_libraries:
+            raise RuntimeError(f"operator {op} does not exist")
+        return CompiledOperator(name)
     return OPERATORS[name]
 
 

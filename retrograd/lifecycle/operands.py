@@ -16,6 +16,7 @@ from sys import _getframe
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from ..diagnostics.report import Place
 from ..diagnostics.source import Syntax, dotted
 from .layers import inside, variables
 from .site import CallSite, is_library
@@ -36,11 +37,13 @@ class Operand:
     name: str | None
     shape: tuple[int, ...]
     dtype: str
+    device: str
 
-    def describe(self, with_dtype: bool) -> str:
+    def describe(self, with_dtype: bool, with_device: bool = False) -> str:
         """`` `x` is [3, 5]``, or with the parameter's name where the line does not have one."""
         who = self.parameter if self.name is None else f"`{self.name}`"
-        return f"{who} is {list(self.shape)}" + (f" {self.dtype}" if with_dtype else "")
+        kind = f" {self.dtype}" if with_dtype else ""
+        return f"{who} is {list(self.shape)}{kind}" + (f" on {self.device}" if with_device else "")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class FailedCall:
 
     def label(self, with_dtype: bool) -> str:
         """The operands in one phrase, after the layer that they belong to; empty without any."""
-        text = ", ".join(operand.describe(with_dtype) for operand in self.operands)
+        elsewhere = len({operand.device for operand in self.operands}) > 1
+        text = ", ".join(operand.describe(with_dtype, elsewhere) for operand in self.operands)
         return f"{self.inside}: {text}" if text and self.of_layer else text
 
 
@@ -81,11 +85,30 @@ def failed_call() -> FailedCall:
                 names = {parameter for parameter, _ in found}
                 named = _written_operands(site, frame.f_code, names, user)
             operands = tuple(
-                Operand(parameter, named.get(parameter), tensor.shape, str(tensor.dtype)[6:])
+                Operand(
+                    parameter,
+                    named.get(parameter),
+                    tensor.shape,
+                    str(tensor.dtype)[6:],
+                    str(tensor.device),
+                )
                 for parameter, tensor in found[:_MOST_OPERANDS]
             )
             return FailedCall(site, operands, layer, of_layer)
     return FailedCall(site, (), layer, of_layer)
+
+
+def origins(call: FailedCall) -> Iterator[tuple[str, Place]]:
+    """Where the user's variables got their values, as far as the function's text says."""
+    syntax, line = call.site.syntax, call.site.line
+    if syntax is None or line is None:
+        return
+    for operand in call.operands:
+        before = [at for at in syntax.assigned_lines(operand.name or "") if at < line]
+        if before and operand.name is not None:
+            source = syntax.lines[before[-1] - 1]
+            place = Place(str(call.site.file), before[-1], source=source)
+            yield f"`{operand.name}`, on {operand.device}, got its value here", place
 
 
 def _library_frames() -> tuple[list[FrameType], FrameType | None]:

@@ -14,7 +14,7 @@ from ..diagnostics.catalogue import catalogue, find
 from ..diagnostics.errors import RetrogradError, RetrogradWarning, make_error, make_warning
 from ..diagnostics.report import Fix, Report, Span, advice
 from .evidence import CallFacts, CutFacts, NodeFacts, VersionFacts, site_of, version_seen
-from .operands import failed_call
+from .operands import failed_call, origins
 from .site import CallSite, user_site
 from .why_freed import freed_error
 from .wording import (
@@ -109,10 +109,13 @@ def _with_operands(error: Exception, code: str, cause: Any, label: str) -> Retro
         facts["inside"] = call.inside
         notes = () if call.inside in said else (call.inside,)
     story = Story()
+    if code == "RG308":
+        for where, place in origins(call):
+            story.spans.append(Span(where, place, order=len(story.spans) + 1))
     if cause is not None:
         story.add(site_of(cause), label, primary=True)
         said = said or "noticed at the end of this call"
-    story.add(call.site, said, primary=not story.spans)
+    story.add(call.site, said, primary=cause is None)
     spans = story.finish()
     return make_error(str(error), type(error), code=code, spans=spans, notes=notes, **facts)
 

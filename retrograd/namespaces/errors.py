@@ -28,4 +28,8 @@ class ObjMismatchError(Exception):
 
 
 class CheckpointException(BaseException):
-    """Saving or loading failed in some processes."""
+    """Saving or loading failed in some processes: `failures` has their errors, by rank."""
+
+    def __init__(self, message: str, failures: dict[int, Exception] | None = None) -> None:
+        super().__init__(message)
+        self.failures = failures or {}

@@ -32,7 +32,8 @@ INDEX = {
         backends.openmp backends.opt_einsum backends.quantized backends.xnnpack
     """,
     "compilers": """
-        _dynamo _dynamo._trace_wrapped_higher_order_op _dynamo.config _dynamo.eval_frame
+        _custom_ops _dynamo _dynamo._trace_wrapped_higher_order_op _dynamo.config
+        _dynamo.eval_frame _dynamo.utils
         _inductor _inductor.config _jit_internal _subclasses _subclasses.fake_tensor compiler
         compiler.config fx fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor
         fx.experimental.symbolic_shapes fx.graph fx.graph_module fx.interpreter fx.node fx.proxy
@@ -44,8 +45,8 @@ INDEX = {
         cuda.nvtx cuda.random cuda.streams mps mtia xpu
     """,
     "elsewhere": """
-        ao ao.quantization export hub masked monitor nested onnx onnx.symbolic_helper
-        package quantization
+        ao ao.quantization export hub monitor nested onnx onnx.operators onnx.symbolic_helper
+        onnx.symbolic_opset11 package quantization
         utils.bundled_inputs utils.mobile_optimizer utils.model_zoo
     """,
     "layers": """
@@ -62,8 +63,8 @@ INDEX = {
     """,
     "processes": """
         distributed._composable distributed._composable.fsdp distributed._functional_collectives
-        distributed._tensor distributed._tensor.experimental distributed.algorithms
-        distributed.algorithms.join
+        distributed._tensor distributed._tensor.experimental
+        distributed.autograd
         distributed.checkpoint distributed.checkpoint.default_planner
         distributed.checkpoint.filesystem distributed.checkpoint.format_utils
         distributed.checkpoint.hf_storage distributed.checkpoint.metadata
@@ -83,7 +84,7 @@ INDEX = {
         _C _C._nn __config__ __future__ _tensor functional utils.backcompat utils.cpp_extension
         utils.data._utils
         utils.data._utils.collate utils.data._utils.fetch utils.data._utils.worker
-        utils.deterministic utils.flop_counter utils.throughput_benchmark version
+        utils.flop_counter utils.throughput_benchmark version
     """,
 }
 """The modules that are made from the table, by the file that describes them."""

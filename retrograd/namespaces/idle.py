@@ -119,24 +119,12 @@ class device_index(_Idle):
 # ---------------------------------------------------------------------------------------- CUDA
 
 
-class OutOfMemoryError(RuntimeError):
-    """An accelerator has no memory left."""
-
-
-class AcceleratorError(RuntimeError):
-    """An accelerator reported an error."""
-
-
 class CudaError(RuntimeError):
     """CUDA reported an error."""
 
 
 class DeferredCudaCallError(Exception):
     """A call that waited for CUDA to start failed."""
-
-
-for _kind in (OutOfMemoryError, AcceleratorError):
-    _kind.__module__ = "torch"
 
 
 def _index_of(where: object) -> int:
@@ -172,7 +160,7 @@ class cuda_device(_Idle):
 
     def __enter__(self) -> None:
         if self.idx >= 0:
-            raise runtime_error("PyTorch was compiled without CUDA support")
+            raise runtime_error("PyTorch was compiled without CUDA support", code="RG302")
 
 
 class device_of(cuda_device):
@@ -235,7 +223,8 @@ class AbsentType:
 
     def __call__(self, *args: object) -> object:
         raise explained(
-            TypeError(f"type {self.name} not available. Torch not compiled with CUDA enabled.")
+            TypeError(f"type {self.name} not available. Torch not compiled with CUDA enabled."),
+            code="RG302",
         )
 
 
@@ -243,5 +232,5 @@ class AbsentType:
 @contextmanager
 def nvtx_range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     """The context that is marked: entering it raises, there is no CUDA device."""
-    raise runtime_error(NO_NVTX)
+    raise runtime_error(NO_NVTX, code="RG302")
     yield

@@ -54,6 +54,27 @@ def _empty(value: object) -> object:
     return get_origin(value)() if isinstance(value, GenericAlias) else value
 
 
+class OnDevice(Alias):
+    """What is defined elsewhere where there is a CUDA device, and another row where there is none.
+
+    It is asked anew each time: a device is looked for when a program first needs one.
+    """
+
+    def __init__(self, place: str, name: str, otherwise: Row) -> None:
+        super().__init__(place, name, kept=False)
+        self.otherwise = otherwise
+        self.made: object = None
+
+    def make(self, module: ModuleType, name: str) -> object:
+        from retrograd.backend.cuda import cuda_backend
+
+        if cuda_backend() is not None:
+            return super().make(module, name)
+        if self.made is None:
+            self.made = self.otherwise.make(module, name)
+        return self.made
+
+
 class Setting(Row):
     """A value that programs read, and may set: nothing else looks at it."""
 
@@ -115,7 +136,7 @@ class Refusal(Row):
         kind, text = self.error[0], self.error[1].format(name=name)
 
         def refuse(*args: object, **options: object) -> NoReturn:
-            raise explained(kind(text))
+            raise explained(kind(text), code="RG302")
 
         made = type(name, (), {"__new__": refuse}) if self.is_class else refuse
         return refuses(self.why)(_placed(made, module, name, f"Not supported: {self.why}."))
@@ -160,6 +181,17 @@ def aliases(place: str, names: str, kept: bool = True) -> Rows:
     """Names from a module; ``public=own`` where it has another name there."""
     pairs = (entry.partition("=") for entry in names.split())
     return {public: Alias(place, own or public, kept) for public, _, own in pairs}
+
+
+def on_device(module: str, place: str, names: str) -> None:
+    """Names of a module of the table that are others where there is a CUDA device.
+
+    ``public=own`` where it has another name there.
+    """
+    rows = TABLE[module].rows
+    for public, alias in aliases(place, names).items():
+        assert isinstance(alias, Alias)
+        rows[public] = OnDevice(place, alias.name, rows[public])
 
 
 def same(other: str) -> Rows:

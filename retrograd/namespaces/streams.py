@@ -13,12 +13,14 @@ def _on_cpu(where: Device | None) -> _device:
     """The device of a stream: the CPU, another is not there."""
     found = _device("cpu" if where is None else where)
     if found.type != "cpu":
-        raise runtime_error(f"PyTorch is not linked with support for {found.type} devices")
+        raise runtime_error(
+            f"PyTorch is not linked with support for {found.type} devices", code="RG302"
+        )
     return found
 
 
 def _no_events() -> NoReturn:
-    raise runtime_error("cpu backend doesn't support events.")
+    raise runtime_error("cpu backend doesn't support events.", code="RG302")
 
 
 class Stream:

@@ -6,11 +6,25 @@ import os
 import re
 from typing import Any
 
+from retrograd.backend.cpu_rows import rows
+
 _told: dict[str, Any] = {"frozen": False, "fastpath": True, "compiler": "inductor", "hub": None}
 
 
 HASH_REGEX: re.Pattern[str] = re.compile(r"-([a-f0-9]*)\.")
 """Where the name of a downloaded file has the start of its hash."""
+
+
+_CAPABILITIES = {"avx512": "AVX512", "avx2": "AVX2"}
+
+
+def get_cpu_capability() -> str:
+    """The instructions of the compiled kernels: "AVX512", "AVX2", or "DEFAULT", also without any.
+
+    >>> torch.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
+    True
+    """
+    return "DEFAULT" if rows is None else _CAPABILITIES.get(rows.builds()[0], "DEFAULT")
 
 
 def flags_frozen() -> bool:

@@ -12,7 +12,7 @@ __all__, __getattr__, __dir__ = on_first_use(
         """,
         "adaptive": "AdaptiveLogSoftmaxWithLoss",
         "attention": "MultiheadAttention",
-        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm",
+        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
         "channelshuffle": "ChannelShuffle",
         "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
         "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
@@ -55,11 +55,12 @@ __all__, __getattr__, __dir__ = on_first_use(
         "rnn": "GRU LSTM RNN RNNBase",
         "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
         "sparse": "Embedding EmbeddingBag",
+        "sync_batchnorm": "SyncBatchNorm",
         "transformer": """
             Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
             TransformerEncoderLayer
         """,
         "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     },
-    modules="common_types functional grad init modules parallel utils",
+    modules="attention common_types functional grad init modules parallel utils",
 )

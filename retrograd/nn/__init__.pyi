@@ -153,7 +153,7 @@ from retrograd.nn.activation import Softmin as Softmin
 from retrograd.nn.activation import Softplus as Softplus
 from retrograd.nn.activation import Softshrink as Softshrink
 from retrograd.nn.activation import Softsign as Softsign
-from retrograd.nn.batchnorm import SyncBatchNorm as SyncBatchNorm
+from retrograd.nn.sync_batchnorm import SyncBatchNorm as SyncBatchNorm
 from retrograd.nn.activation import Tanh as Tanh
 from retrograd.nn.activation import Tanhshrink as Tanhshrink
 from retrograd.nn.activation import Threshold as Threshold
@@ -174,6 +174,7 @@ from retrograd.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
 from retrograd.nn.padding import ZeroPad1d as ZeroPad1d
 from retrograd.nn.padding import ZeroPad2d as ZeroPad2d
 from retrograd.nn.padding import ZeroPad3d as ZeroPad3d
+from retrograd.nn import attention as attention
 from retrograd.nn import common_types as common_types
 from retrograd.nn.parameter import factory_kwargs as factory_kwargs
 from retrograd.nn import functional as functional

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from retrograd.dtypes import dtype
+from retrograd.lifecycle.site import user_level
 from retrograd.nn import functional, init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
@@ -122,7 +123,7 @@ def _warn_renamed(old: str, new: str) -> None:
     warnings.warn(
         f"keyword argument `{old}` is deprecated and renamed to `{new}`",
         FutureWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd.autograd.function import Function
 from retrograd.engine.grad_mode import is_grad_enabled
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module import Module
 from retrograd.nn.module_hooks import Hook
 from retrograd.tensor import Tensor
@@ -85,7 +86,7 @@ class BackwardHook:
         return tuple(seen[index] for index in self.output_tensors_index)
 
     def _run_without_inputs(self, grad_outputs: tuple[object, ...]) -> None:
-        warnings.warn(_NO_INPUT_GRADIENTS, stacklevel=5)
+        warnings.warn(_NO_INPUT_GRADIENTS, stacklevel=user_level())
         nothing = (None,) * self.n_inputs
         for hook in self.user_hooks:
             changed = hook(self.module, nothing, grad_outputs)

@@ -170,21 +170,3 @@ class BatchNorm3d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
-
-
-class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over several processes, which are not supported: it cannot be made."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(_ALONE.format("SyncBatchNorm"))
-
-    @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
-        """Refuse, as the constructor does."""
-        raise NotImplementedError(_ALONE.format("SyncBatchNorm.convert_sync_batchnorm"))
-
-
-_ALONE = (
-    "{} is not supported: it shares statistics between processes, and everything here runs in "
-    "one; BatchNorm1d, BatchNorm2d and BatchNorm3d compute the same in one process"
-)

@@ -9,6 +9,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from itertools import chain
 from typing import Any, Self
 
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module import Module
 from retrograd.nn.parameter_container import ParameterDict as ParameterDict
 from retrograd.nn.parameter_container import ParameterList as ParameterList
@@ -25,7 +26,7 @@ class Container(Module):
             "`nn.Container` is deprecated. All of its functionality is now implemented in "
             "`nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         for name, module in kwargs.items():
             self.add_module(name, module)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from types import FunctionType
+from typing import ClassVar, TypeVar
 
 from retrograd.dtypes import dtype
 from retrograd.nn import functional, init
@@ -14,6 +15,8 @@ from retrograd.ops.kinds import Ints
 from retrograd.ops.making.creation import empty
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Device
+
+_C = TypeVar("_C", bound=Module)
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -192,6 +195,21 @@ class _Convolution(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
+def _under_own_name(kind: type[_C]) -> type[_C]:
+    """Give a class the constructor and `forward` of its base as its own, so that errors name it."""
+    for name in ("__init__", "forward"):
+        shared = getattr(kind, name)
+        own = FunctionType(
+            shared.__code__, shared.__globals__, name, shared.__defaults__, shared.__closure__
+        )
+        own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+        own.__doc__, own.__module__ = shared.__doc__, shared.__module__
+        own.__qualname__ = f"{kind.__name__}.{name}"
+        setattr(kind, name, own)
+    return kind
+
+
+@_under_own_name
 class Conv1d(_Convolution):
     """Slide kernels along one dimension.
 
@@ -209,6 +227,7 @@ class Conv1d(_Convolution):
     _function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.conv1d)
 
 
+@_under_own_name
 class Conv2d(_Convolution):
     """Slide kernels over an image; the arguments are those of `Conv1d`, per dimension.
 
@@ -220,6 +239,7 @@ class Conv2d(_Convolution):
     _function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.conv2d)
 
 
+@_under_own_name
 class Conv3d(_Convolution):
     """Slide kernels through a volume; the arguments are those of `Conv1d`, per dimension.
 
@@ -310,6 +330,7 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
 
 
+@_under_own_name
 class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of `Conv1d` with respect to its input, as a layer of its own.
 
@@ -324,6 +345,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     _function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.conv_transpose1d)
 
 
+@_under_own_name
 class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of `Conv2d` with respect to its input, as a layer of its own.
 
@@ -336,6 +358,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     _function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.conv_transpose2d)
 
 
+@_under_own_name
 class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` with respect to its input, as a layer of its own.
 

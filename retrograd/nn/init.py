@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.linalg.qr import qr
 from retrograd.ops.making.creation import empty_like
 from retrograd.ops.making.creation import eye as eye_matrix
@@ -132,7 +133,7 @@ def _nothing_to_fill(tensor: Tensor) -> bool:
     """Whether the tensor has no elements; then the user's line gets a warning."""
     if 0 not in tensor._array.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=user_level())
     return True
 
 
@@ -166,7 +167,7 @@ def trunc_normal_(
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     inside = _normal_below((b - mean) / std) - _normal_below((a - mean) / std)
     with no_grad():
@@ -307,7 +308,7 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
         warnings.warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         return current(*args, **kwargs)
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 from retrograd.dtypes import dtype
+from retrograd.lifecycle.site import user_level
 from retrograd.nn import functional
 from retrograd.nn.batchnorm import _NormBase
 from retrograd.tensor import Tensor
@@ -70,7 +71,7 @@ class _InstanceNorm(_NormBase):
             warnings.warn(
                 f"input's size at dim={axis} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         if alone:
             return self._normalized(input.unsqueeze(0)).squeeze(0)

@@ -13,28 +13,51 @@ from typing import Any
 
 from retrograd.autograd import api
 from retrograd.autograd.function import Function
-from retrograd.backend import CPU
-from retrograd.backend.cpu_recurrent import gru, gru_gradients, lstm, lstm_gradients
+from retrograd.backend import CPU, cpu_recurrent
+from retrograd.backend.device import BACKENDS
 from retrograd.engine.state import HOT, STATE
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Array, Tensor, wrap
 
 StepByStep = Callable[..., tuple[Tensor, ...]]
 
+_ON_THE_CPU: cpu_recurrent.Layers = CPU.recurrent
+
+
+def _layers_of(array: Array) -> Any:
+    """What runs layers of arrays like this one at once; None on a device that cannot."""
+    if type(array) is CPU.array:
+        return _ON_THE_CPU
+    backend = BACKENDS.get(type(array))
+    return None if backend is None else backend.recurrent
+
 
 def usable(*tensors: Tensor) -> bool:
-    """Whether the layer's tensors are plain ones of the CPU, and nothing watches ops."""
+    """Whether the layer's tensors are plain ones of one device, and nothing watches ops."""
     array = tensors[0]._array
-    kind = array.dtype
+    kind, place = array.dtype, type(array)
     watched = STATE.on_saved is not None  # which is told of the one node as well
-    if (
-        HOT["UNUSUAL"] != watched
-        or STATE.transforms
-        or kind.char not in "fd"
-        or type(array) is not CPU.array
-    ):
+    layers = _layers_of(array)
+    if HOT["UNUSUAL"] != watched or STATE.transforms or layers is None or not layers.takes(kind):
         return False
-    return all(type(t)._level == 0 and t._array.dtype is kind and t._array.size for t in tensors)
+    return all(
+        type(t)._level == 0 and type(t._array) is place and t._array.dtype is kind and t._array.size
+        for t in tensors
+    )
+
+
+def _fit(input: Array, state: Sequence[Tensor], weights: Sequence[Tensor]) -> bool:
+    """Whether shapes are those of a layer: `input` may have time in front."""
+    batch, width = state[0]._array.shape
+    rows = (4 if len(state) == 2 else 3) * width
+    return (
+        weights[0]._array.shape == (rows, input.shape[-1])
+        and weights[1]._array.shape == (rows, width)
+        and all(bias._array.shape == (rows,) for bias in weights[2:])
+        and all(one._array.shape == (batch, width) for one in state)
+        and input.shape[-2] == batch
+        and batch * rows < 2**31
+    )
 
 
 def single_step(input: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor]) -> Any:
@@ -42,22 +65,23 @@ def single_step(input: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor
 
     `input` has no time. The rest is as in `layer_steps`, with LSTM or GRU weights.
     """
-    batch, width = state[0]._array.shape
-    rows = (4 if len(state) == 2 else 3) * width
     fits = (
         STATE.autocast is None
         and usable(input, *state, *weights)
-        and weights[0]._array.shape == (rows, input._array.shape[1])
-        and weights[1]._array.shape == (rows, width)
-        and all(bias._array.shape == (rows,) for bias in weights[2:])
-        and all(one._array.shape == (batch, width) for one in state)
-        and len(input._array) == batch
+        and _fit(input._array, state, weights)
     )
     if not fits:
         return None
     step = RECORDED._lstm_step if len(state) == 2 else RECORDED._gru_step
     found: tuple[Tensor, ...] = step(input, *state, *weights, *(None,) * (4 - len(weights)))
     return found[: len(state)]
+
+
+def layer_usable(input: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor]) -> bool:
+    """Whether `layer_steps` takes these. The CPU's functions look at shapes themselves."""
+    if not usable(input, *state, *weights):
+        return False
+    return type(input._array) is CPU.array or _fit(input._array, state, weights)
 
 
 def layer_steps(
@@ -82,8 +106,9 @@ def _forward(states: int, tensors: Sequence[Tensor]) -> tuple[Array, ...]:
     input, *arrays = (tensor._array for tensor in tensors)
     steps, batch, _ = input.shape
     weight_ih, weight_hh, *biases = arrays[states:]
-    gates = (input.reshape(steps * batch, -1) @ weight_ih.T).reshape(steps, batch, -1)
-    run = lstm if states == 2 else gru
+    layers = _layers_of(input)
+    gates = layers.product(input.reshape(steps * batch, -1), weight_ih.T).reshape(steps, batch, -1)
+    run = layers.lstm if states == 2 else layers.gru
     return gates, *run(gates, *arrays[:states], weight_hh, *(biases or (None, None)))
 
 
@@ -118,22 +143,24 @@ class LayerSteps(Function):
         gates, hidden, other = (tensor._array for tensor in computed)
         input, *arrays = (tensor._array for tensor in tensors)
         weight_ih, weight_hh = arrays[ctx.states : ctx.states + 2]
+        layers = _layers_of(input)
+        product = layers.product
         slopes = [tensor._array for tensor in of_results]
         if ctx.states == 2:
-            share, *of_first = lstm_gradients(gates, other, weight_hh, *slopes)
+            share, *of_first = layers.lstm_gradients(gates, other, weight_hh, *slopes)
             own = share
         else:
-            share, own, *of_first = gru_gradients(gates, other, hidden, weight_hh, *slopes)
+            share, own, *of_first = layers.gru_gradients(gates, other, hidden, weight_hh, *slopes)
         share, own = (x.reshape(-1, x.shape[-1]) for x in (share, own))
         of_weight_ih, of_weight_hh = needed[1 + ctx.states : 3 + ctx.states]
         parts: list[Array | None] = [
-            (share @ weight_ih).reshape(input.shape) if needed[0] else None,
+            product(share, weight_ih).reshape(input.shape) if needed[0] else None,
             *of_first,
-            share.T @ input.reshape(len(share), -1) if of_weight_ih else None,
-            own.T @ hidden[:-1].reshape(len(own), -1) if of_weight_hh else None,
+            product(share.T, input.reshape(len(share), -1)) if of_weight_ih else None,
+            product(own.T, hidden[:-1].reshape(len(own), -1)) if of_weight_hh else None,
         ]
         if len(needed) > len(parts):  # the sums of both biases are one array only for an LSTM
-            parts += [CPU.xp.sum(x, 0) for x in (share, own)]
+            parts += [layers.total(x) for x in (share, own)]
         return (None, None, *(None if part is None else wrap(part) for part in parts))
 
 

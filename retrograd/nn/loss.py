@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.lifecycle.site import user_level
 from retrograd.nn import functional
 from retrograd.nn.module import Module
 from retrograd.tensor import Tensor
@@ -187,7 +188,7 @@ class NLLLoss2d(NLLLoss):
             "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
             "details.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         super().__init__(*args, **options)
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from retrograd.dtypes import as_dtype, dtype
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module_walk import WalkMethods
 from retrograd.ops.making.conversion import to_options
 from retrograd.ops.making.creation import empty_like
@@ -82,7 +83,7 @@ class ConversionMethods(WalkMethods):
                 f"dtype={wanted!r}"
             )
         if wanted is not None and wanted.is_complex:
-            warnings.warn(_COMPLEX, stacklevel=2)
+            warnings.warn(_COMPLEX, stacklevel=user_level())
 
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.is_floating_point() or tensor.is_complex()
@@ -126,7 +127,7 @@ class ConversionMethods(WalkMethods):
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def share_memory(self) -> Self:
-        """Refused as by tensors: they are not shared between processes."""
+        """Let parameters and buffers lie where processes share them: `Tensor.share_memory_`."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     # ------------------------------------------------------------------ mode

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from retrograd.engine.hooks import RemovableHandle
+from retrograd.lifecycle.site import user_level
 from retrograd.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ class _HookedCall:
                 warnings.warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
                     f"of Tensors but received {type(self.result)}",
-                    stacklevel=4,
+                    stacklevel=user_level(),
                 )
             self.result = around.setup_output_hook(self.result)
         if older:
@@ -340,7 +341,7 @@ class _HookedCall:
                     f"{'global ' if shared else ''}module forward hook with ``always_call=True`` "
                     "raised an exception that was silenced as another error was raised in "
                     f"forward: {error}",
-                    stacklevel=4,
+                    stacklevel=user_level(),
                 )
 
     def _hook_last_node(self, hooks: list[Hook]) -> None:
@@ -357,7 +358,7 @@ class _HookedCall:
                 node.register_hook(WrappedHook(hook, self.module))
             shortcoming = _shortcoming(self.args, self.result, node)
             if shortcoming is not None:
-                warnings.warn(shortcoming, FutureWarning, stacklevel=5)
+                warnings.warn(shortcoming, FutureWarning, stacklevel=user_level())
 
 
 def _shortcoming(args: tuple[Any, ...], result: object, node: Any) -> str | None:

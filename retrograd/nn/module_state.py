@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.hooks import RemovableHandle
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module_hooks import Hook, WrappedHook, add_hook
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.nn.state_hints import hinted
@@ -64,7 +65,7 @@ class StateMethods:
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
                 "#torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
             destination, prefix, keep_vars = (*args, destination, prefix, keep_vars)[:3]
         if destination is None:

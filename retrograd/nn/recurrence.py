@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from retrograd.engine.state import STATE
 from retrograd.nn import functional
-from retrograd.nn.layer_steps import layer_steps, single_step, usable
+from retrograd.nn.layer_steps import layer_steps, layer_usable, single_step
+from retrograd.ops.calling.autocasting_devices import lower_for
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 
@@ -51,11 +51,12 @@ class Cell:
 
 def _as_used(weight: Tensor) -> Tensor:
     """A weight as products with it take it: autocast would cast what is made of it at each step."""
-    if STATE.autocast is None:
+    lower = lower_for((weight,))
+    if lower is None:
         return weight
     from retrograd.ops.calling.autocasting import cast
 
-    return cast(weight, STATE.autocast)
+    return cast(weight, lower)
 
 
 def _runs_lowered(cells: Sequence[Cell], input: Tensor) -> bool:
@@ -63,7 +64,7 @@ def _runs_lowered(cells: Sequence[Cell], input: Tensor) -> bool:
 
     PyTorch has an op for layers of LSTM that are neither projected nor over packed input.
     """
-    if STATE.autocast is None or not input.numel():
+    if lower_for((input,)) is None or not input.numel():
         return False
     return all(isinstance(cell, LSTMCellStep) and cell.weight_hr is None for cell in cells)
 
@@ -85,7 +86,8 @@ class LSTMCellStep(Cell):
 
     def __init__(self, weights: Weights, bias: bool, projected: bool) -> None:
         super().__init__(weights, bias)
-        self.turned = _as_used(self.weight_hh).t()
+        self.weight_hh = _as_used(self.weight_hh)
+        self.turned = self.weight_hh.t()
         self.weight_hr = weights[-1] if projected else None
 
     def step(self, part: Tensor, state: State) -> State:
@@ -149,7 +151,7 @@ def run_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:
 def _run_padded(cell: Cell, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
     """Over a tensor whose first dimension is time."""
     gated = isinstance(cell, GRUCellStep | LSTMCellStep)
-    if gated and getattr(cell, "weight_hr", None) is None and STATE.autocast is None:
+    if gated and getattr(cell, "weight_hr", None) is None and lower_for((input,)) is None:
         found = _run_at_once(cell, input, state, reverse)
         if found is not None:
             return found
@@ -163,9 +165,9 @@ def _run_at_once(
     weights = [cell.weight_ih, cell.weight_hh]
     if cell.bias_ih is not None:
         weights += [cell.bias_ih, cell.bias_hh]
-    if not usable(input, *state, *weights):
+    if not layer_usable(input, state, weights):
         return None
-    if len(input._array) == 1:
+    if len(input._array) == 1 and input.dtype.itemsize > 2:  # a step is no op of half precision
         found = single_step(input.select(0, 0), state, weights)
         return None if found is None else (found[0].unsqueeze(0), found)
 

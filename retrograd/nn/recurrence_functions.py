@@ -5,10 +5,12 @@ They take all weights as arguments. The layers `nn.LSTM` and so on are the comfo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from retrograd.nn.recurrence import State, make_cell, run_layers, run_step
+from retrograd.notices import runtime_error
 from retrograd.ops.registry import function_only
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor
@@ -28,6 +30,30 @@ def _cells(
     return [make_cell(mode, part, has_biases, projected) for part in parts]
 
 
+def _check_state(state: Tensor, weight: Tensor, count: int, both: bool, batch: int | None) -> None:
+    """Refuse states of more or fewer layers, of another size, or of another batch."""
+    given = state.size(0) if state.ndim else 0
+    if both and given % 2:
+        raise RuntimeError("Odd number of params or hiddens given to a bidirectional RNN")
+    if given != count:
+        raise RuntimeError("Expected more hidden states in stacked_rnn")
+    *lead, size = state.shape[1:] or (1,)
+    if size != weight.size(1):
+        raise runtime_error(
+            f"mat1 and mat2 shapes cannot be multiplied ({math.prod(lead)}x{size} and "
+            f"{weight.size(1)}x{weight.size(0)})",
+            code="RG202",
+        )
+    if len(lead) != 1:
+        raise RuntimeError(f"hidden states have 3 dimensions, not {state.ndim}")
+    if batch is not None and lead[0] != batch:
+        raise runtime_error(
+            f"The size of tensor a ({lead[0]}) must match the size of tensor b ({batch}) at "
+            "non-singleton dimension 0",
+            code="RG201",
+        )
+
+
 def _over_time(mode: str, states: Sequence[Tensor], args: tuple[Any, ...]) -> tuple[Tensor, State]:
     """A stack of layers; `args` are those of the padded or of the packed form, without states."""
     packed = len(args) == 8 and isinstance(args[1], Tensor)
@@ -36,8 +62,12 @@ def _over_time(mode: str, states: Sequence[Tensor], args: tuple[Any, ...]) -> tu
         batch_first = False
     else:
         input, params, biases, layers, dropout, train, both, batch_first = args
+    count = layers * (2 if both else 1)
     projected = mode == "LSTM" and states[0].size(2) != states[1].size(2)
-    cells = _cells(mode, params, biases, layers * (2 if both else 1), projected)
+    cells = _cells(mode, params, biases, count, projected)
+    if mode != "LSTM":
+        batch = None if packed or input.ndim != 3 else input.size(0 if batch_first else 1)
+        _check_state(states[0], params[1], count, both, batch)
     output, final = run_layers(
         cells,
         input.transpose(0, 1) if batch_first else input,

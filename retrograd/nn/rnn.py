@@ -7,13 +7,16 @@ import numbers
 import warnings
 from typing import Any
 
+from retrograd.backend import apart
 from retrograd.dtypes import dtype
-from retrograd.engine.state import STATE
+from retrograd.lifecycle.site import user_level
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
 from retrograd.nn.recurrence import State, make_cell, run_layers
 from retrograd.nn.utils.rnn import PackedSequence
+from retrograd.notices import explained
+from retrograd.ops.calling.autocasting_devices import lower_for
 from retrograd.ops.making.creation import empty, zeros
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import Device
@@ -143,10 +146,22 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """The input's dtype, number of dimensions and last size."""
         wanted = getattr(self, self._all_weights[0][0]).dtype
-        if input.dtype != wanted and STATE.autocast is None:
-            raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
-                f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})"
+        if input.dtype != wanted and lower_for((input,)) is None:
+            raise explained(
+                ValueError(
+                    f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
+                    f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})"
+                ),
+                code="RG301",
+            )
+        weight = getattr(self, self._all_weights[0][0])
+        if apart(input._array, weight._array):
+            raise explained(
+                RuntimeError(
+                    "Input and parameter tensors are not at the same device, found input tensor "
+                    f"at {input.device} and parameter tensor at {weight.device}"
+                ),
+                code="RG308",
             )
         dimensions = 2 if batch_sizes is not None else 3
         if input.dim() != dimensions:
@@ -270,7 +285,7 @@ def _check_dropout(dropout: object, num_layers: int) -> None:
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "
             f"num_layers={num_layers}",
-            stacklevel=4,
+            stacklevel=user_level(),
         )
 
 
@@ -407,10 +422,10 @@ class LSTM(RNNBase):
         return hx[0].index_select(1, permutation), hx[1].index_select(1, permutation)
 
     def _zero_states(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[Tensor, Tensor]:
-        return (
-            self._zero_state(input, batch_sizes, self._output_size()),
-            self._zero_state(input, batch_sizes, self.hidden_size),
-        )
+        hidden = self._zero_state(input, batch_sizes, self._output_size())
+        if not self.proj_size:
+            return hidden, hidden  # nobody writes to them
+        return hidden, self._zero_state(input, batch_sizes, self.hidden_size)
 
     def forward(
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None

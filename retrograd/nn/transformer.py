@@ -9,6 +9,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.engine.grad_mode import is_grad_enabled
+from retrograd.lifecycle.site import user_level
 from retrograd.nn import functional, init
 from retrograd.nn.activation import ReLU
 from retrograd.nn.attention import MultiheadAttention, additive_mask
@@ -265,7 +266,7 @@ class TransformerEncoder(Module):
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
                 f"{obstacle}",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
 
     def forward(

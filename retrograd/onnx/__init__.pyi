@@ -27,8 +27,8 @@ errors = onnx_errors
 @deprecated('Not supported: there is no exporter; keep the weights with torch.save, and export where PyTorch is installed.')
 def export(*args: object, **options: object) -> NoReturn: ...
 def is_in_onnx_export(*args: object, **options: object) -> bool: 'Whether a model is being exported: no.'
-@deprecated('Not supported: there is no exporter; keep the weights with torch.save, and export where PyTorch is installed.')
-def register_custom_op_symbolic(*args: object, **options: object) -> NoReturn: ...
+from retrograd.onnx import operators as operators
+def register_custom_op_symbolic(*args: object, **options: object) -> None: 'Say how an operator is exported: nothing is, so nobody asks.'
 from retrograd.onnx import symbolic_helper as symbolic_helper
-@deprecated('Not supported: there is no exporter; keep the weights with torch.save, and export where PyTorch is installed.')
-def unregister_custom_op_symbolic(*args: object, **options: object) -> NoReturn: ...
+from retrograd.onnx import symbolic_opset11 as symbolic_opset11
+def unregister_custom_op_symbolic(*args: object, **options: object) -> None: 'Take back how an operator is exported: nothing is.'

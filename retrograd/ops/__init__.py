@@ -117,14 +117,21 @@ from retrograd.ops.signals import (
     window_functions,
 )
 
+# Files that a program wanted to load. What it goes on to say of an operator may be about theirs.
+_refused_libraries: list[str] = []
+
 
 def load_library(path: _Any) -> None:
     """Load operators that are compiled for PyTorch: an OSError, as for any file that is unusable.
+
+    Packages go on without their compiled part then, and may still register rules for its operators:
+    these are kept, and the operators refuse when they are called.
 
     >>> torch.ops.load_library("_C.so")
     Traceback (most recent call last):
     OSError: _C.so: operators that are compiled for PyTorch cannot be loaded by retrograd
     """
+    _refused_libraries.append(str(path))
     raise OSError(f"{path}: operators that are compiled for PyTorch cannot be loaded by retrograd")
 
 

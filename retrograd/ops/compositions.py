@@ -185,13 +185,14 @@ def empty_permuted(
         )
     for place, dim in enumerate(order):
         if not 0 <= dim < count:
-            raise RuntimeError(
+            raise errors.runtime_error(
                 f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} "
                 f"at index {place}).  NB: negative dims not currently supported; file an issue if "
-                "you want it."
+                "you want it.",
+                code="RG205",
             )
         if dim in order[:place]:
-            raise RuntimeError("Duplicate dim not allowed")
+            raise errors.runtime_error("Duplicate dim not allowed", code="RG205")
     made = PUBLIC["torch"]["empty"]([size[dim] for dim in order], **options)
     back = [order.index(dim) for dim in range(count)]
     made._array = made._array.transpose(back)

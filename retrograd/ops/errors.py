@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from retrograd import dtypes
 from retrograd.engine.failures import broadcast as broadcast
 from retrograd.engine.failures import inference_saved as inference_saved
+from retrograd.notices import adopted as adopted
 from retrograd.notices import explained as explained
 from retrograd.notices import runtime_error as runtime_error
 from retrograd.ops.kinds import DType
+from retrograd.tensor import Tensor
 
 
 def type_name(value: object) -> str:
@@ -22,12 +24,26 @@ def argument_type(
     function: str, name: str, position: int, expected: str, value: object
 ) -> Exception:
     """An argument of the wrong type."""
-    return explained(
-        TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be {expected}, not "
-            f"{type_name(value)}"
-        )
+    return TypeError(
+        f"{function}(): argument '{name}' (position {position}) must be {expected}, not "
+        f"{type_name(value)}"
     )
+
+
+def class_text(value: object) -> str:
+    """The class of a value as messages show it: ``<class 'torch.Tensor'>``."""
+    kind = type(value)
+    own = kind.__module__.partition(".")[0] == "retrograd"
+    return f"<class 'torch.{kind.__name__}'>" if own else repr(kind)
+
+
+def require_list_of_tensors(items: Sequence[object]) -> None:
+    """Raise where something among the tensors that a function was given is none."""
+    for number, item in enumerate(items):
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {number} in argument 0, but got {type_name(item)}"
+            )
 
 
 def not_tensors(function: str, **arguments: object) -> Exception:
@@ -45,8 +61,6 @@ def not_tensors(function: str, **arguments: object) -> Exception:
 
 def without(attribute: str, *values: object) -> Exception:
     """The same where PyTorch's Python code meets a value that has no attribute of a Tensor."""
-    from retrograd.tensor import Tensor
-
     found = next((value for value in values if not isinstance(value, Tensor)), None)
     return AttributeError(f"'{type(found).__name__}' object has no attribute '{attribute}'")
 
@@ -94,7 +108,7 @@ def not_implemented_for(kernel: str, numpy_type: DType) -> Exception:
 
 def no_derivative(name: str) -> Exception:
     """A backward pass through an op that PyTorch cannot differentiate either."""
-    return RuntimeError(f"derivative for {name} is not implemented")
+    return runtime_error(f"derivative for {name} is not implemented", code="RG121")
 
 
 def no_forward_mode(name: str) -> Exception:
@@ -114,11 +128,9 @@ def no_forward_mode(name: str) -> Exception:
 def invalid_combination(function: str, values: Sequence[object]) -> Exception:
     """Arguments that fit none of a function's overloads."""
     given = ", ".join(type_name(value) for value in values)
-    return explained(
-        TypeError(
-            f"{function}() received an invalid combination of arguments - got ({given}), but "
-            "expected one of:"
-        )
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({given}), but "
+        "expected one of:"
     )
 
 

@@ -12,6 +12,7 @@ from typing import cast
 from retrograd.backend.arrays import Array as Array
 from retrograd.backend.arrays import DType as DType
 from retrograd.backend.arrays import Index as Index
+from retrograd.backend.memory_order import as_it_lies
 from retrograd.backend.namespace import Namespace as Namespace
 from retrograd.ops import errors
 from retrograd.ops.registry import RECORDED, Table
@@ -30,6 +31,12 @@ Ints = int | Sequence[int]
 def copy_to_write(xp: Namespace, array: Array) -> Array:
     """A copy in row-major order that can be written, also where NumPy made a 0-d array a number."""
     return xp.copy_in_rows(array)
+
+
+def copy_as_it_lies(xp: Namespace, array: Array) -> Array:
+    """The same in the memory order of the array, as PyTorch's `clone()` copies."""
+    copy = xp.copy_in_rows(array)
+    return as_it_lies(copy, array)
 
 
 def operand(m: Table, array: Array) -> Tensor:

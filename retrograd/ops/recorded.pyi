@@ -295,6 +295,27 @@ class Table:
     @staticmethod
     def _draw_gamma(input: Tensor, generator: Generator) -> Tensor: ...
     @staticmethod
+    def _efficient_attention(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None,
+        is_causal: bool,
+        scale: float,
+    ) -> tuple[Tensor, Tensor]: ...
+    @staticmethod
+    def _efficient_attention_gradients(
+        g: Sequence[Tensor],
+        needs: tuple[bool, ...],
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None,
+        is_causal: bool,
+        scale: float,
+        *_: Any,
+    ) -> Sequence[Tensor | None]: ...
+    @staticmethod
     def _elu_gradient(
         grad: Tensor,
         value: Tensor,
@@ -942,7 +963,12 @@ class Table:
     @staticmethod
     def _threshold_in_place(input: Tensor, threshold: float, value: float) -> Tensor: ...
     @staticmethod
-    def _to_device(input: Tensor, source: Backend, target: Backend) -> Tensor: ...
+    def _to_device(
+        input: Tensor,
+        source: Backend,
+        target: Backend,
+        non_blocking: bool,
+    ) -> Tensor: ...
     @staticmethod
     def _to_dtype(
         input: Tensor,

@@ -33,7 +33,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from retrograd.backend import CPU
-from retrograd.backend.device import KERNELS
+from retrograd.backend.device import ELEMENTWISE, KERNELS
 from retrograd.engine.node import Node
 from retrograd.ops.calling.plan import CallPlan
 
@@ -241,6 +241,8 @@ class Op:
             raise TypeError(f"op {self.name}: rules for unknown parameters {sorted(unknown)}")
         whole = all([p.annotation in ("Array", "Operand") for p in shown])  # no options
         KERNELS[self.name] = (kernel, ufunc if whole else None)
+        if self.elementwise and view is None:
+            ELEMENTWISE[self.name] = self.half
         self._publish(namespace, methods, public, second_names)
         self._publish_twins(operators, inplace_operators, inplace_names)
 
@@ -315,6 +317,13 @@ class Op:
         from retrograd.ops.calling.node_forms import complex_form
 
         return complex_form(self)
+
+    @functools.cached_property
+    def complex_half_class(self) -> type[Node]:
+        """The class of its nodes with values of complex32."""
+        from retrograd.ops.calling.node_forms import complex_half_form
+
+        return complex_half_form(self)
 
     @property
     def in_place(self) -> Callable[..., Tensor]:

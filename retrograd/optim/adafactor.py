@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.backend import xp_of
 from retrograd.dtypes import F32, HALF_TYPES, finfo, from_numpy_dtype
+from retrograd.notices import runtime_error
 from retrograd.optim.arithmetic import add_scaled, approach, count, decay_weights, reals, scalar
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
@@ -63,7 +64,7 @@ class Adafactor(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         if any(parameter.is_complex() for parameter in parameters):
-            raise RuntimeError("Adafactor does not support complex parameters")
+            raise runtime_error("Adafactor does not support complex parameters", code="RG304")
         super()._update(group, parameters, gradients)
 
     def _change(self, group: Any, state: State, value: Array, g: Array) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from retrograd.backend import xp_of
+from retrograd.notices import runtime_error
 from retrograd.optim.arithmetic import add_scaled, approach, decay_weights, reals, zeros_like
 from retrograd.optim.forms import step_lists
 from retrograd.optim.optimizer import Group, Optimizer, ParamsT, State
@@ -60,7 +61,7 @@ class Muon(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         if any(parameter.is_complex() for parameter in parameters):
-            raise RuntimeError("Muon does not support complex parameters")
+            raise runtime_error("Muon does not support complex parameters", code="RG304")
         if any(gradient.ndim != 2 for gradient in gradients):
             raise ValueError("Param gradient must be a 2D matrix")
         super()._update(group, parameters, gradients)

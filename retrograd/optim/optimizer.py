@@ -7,10 +7,11 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from itertools import chain
+from itertools import chain, compress
 from types import CodeType
 from typing import Any, ClassVar, TypedDict, TypeVar
 
+from retrograd.backend import CPU, backend_of
 from retrograd.backend.quiet import quiet
 from retrograd.core import shortcut
 from retrograd.dtypes import float32
@@ -19,8 +20,8 @@ from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.sparse_array import SPARSE, has_sparse
 from retrograd.engine.state import STRICT
 from retrograd.engine.views import check_strictly
-from retrograd.lifecycle.site import user_site
-from retrograd.notices import explained
+from retrograd.lifecycle.site import user_level, user_site
+from retrograd.notices import explained, runtime_error
 from retrograd.ops import errors
 from retrograd.ops.making.queries import typename
 from retrograd.optim.arithmetic import descent, reals, scalar
@@ -267,7 +268,7 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
                 "information",
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         named = "param_names" in param_group
         for group in self.param_groups:
@@ -362,10 +363,39 @@ class Optimizer:
         return True
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        if parameters and type(parameters[0]._array) is not CPU.array:
+            parameters, gradients = self._left_by_device(group, parameters, gradients)
         with quiet():
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 state = self._state_of(group, parameter)
                 self._update_one(group, state, parameter, gradient)
+
+    def _left_by_device(
+        self, group: Group, parameters: list[Tensor], gradients: list[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The parameters that a device's own step for all of them together did not take."""
+        kind = type(parameters[0]._array)
+        # of this very class: a subclass computes what it likes
+        backend = backend_of(parameters[0]._array)
+        step = backend.steps.get(type(self).__dict__.get("_compiled_rule", ""))
+        if step is None or any([type(p._array) is not kind for p in parameters]):
+            if backend.recording is not None:
+                raise self._not_recordable()
+            return parameters, gradients
+        states = [self._state_of(group, parameter) for parameter in parameters]
+        arrays = ([tensor._array for tensor in tensors] for tensors in (parameters, gradients))
+        left = [not done for done in step(group, states, *arrays)]
+        if backend.recording is not None and any(left):
+            raise self._not_recordable()
+        return [*compress(parameters, left)], [*compress(gradients, left)]
+
+    def _not_recordable(self) -> Exception:
+        """A step of this kind computes numbers on the host, which a CUDA graph would repeat."""
+        return runtime_error(
+            f"Attempting CUDA graph capture of step() for an instance of {type(self).__name__} but "
+            "param_groups' capturable is False.",
+            code="RG302",
+        )
 
     def _state_of(self, group: Group, parameter: Tensor) -> State:
         state: State = self.state[parameter]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from retrograd.dtypes import C32
+from retrograd.ops.errors import unsupported
 from retrograd.tensor import Tensor
 
 # options that most optimizers got later: what a group of an older file has in their place
@@ -87,7 +89,10 @@ def check_group(optimizer: str, group: Mapping[str, object], parameters: list[Te
     """Options of a group that a step cannot follow; loaded state dicts may bring them too."""
     if not parameters:
         return
-    foreach, capturable = group.get("foreach"), group.get("capturable")
+    if any([parameter._array.dtype is C32 for parameter in parameters]):
+        raise unsupported("parameters of complex32 in optimizers; keep them in complex64")
+    foreach = group.get("foreach")
+    capturable = group.get("capturable") and parameters[0].device.type != "cuda"
     if capturable and optimizer in ("Adam", "AdamW") and not group.get("fused"):
         raise _not_capturable(optimizer, foreach)
     if foreach and group.get("differentiable") and optimizer != "SGD":

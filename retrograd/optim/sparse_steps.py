@@ -32,7 +32,7 @@ def refusal(name: str, fused: bool = False) -> Exception:
     message = _REFUSALS.get(name, f"{name} does not support sparse gradients")
     if fused:
         message = _FUSED_REFUSALS.get(name, message)
-    return runtime_error(message)
+    return runtime_error(message, code="RG306")
 
 
 def _coalesced(gradient: Tensor) -> SparseArray:
@@ -61,7 +61,9 @@ def sgd(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None
 def adagrad(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
     """One step of Adagrad, on the entries of a gradient."""
     if group["weight_decay"] != 0:
-        raise runtime_error("weight_decay option is not compatible with sparse gradients")
+        raise runtime_error(
+            "weight_decay option is not compatible with sparse gradients", code="RG306"
+        )
     step = count(state)
     array = _coalesced(gradient)
     values = -array.values if group["maximize"] else array.values

@@ -15,6 +15,7 @@ from typing import Any
 from retrograd.autograd import profiler as sessions
 from retrograd.autograd.profiler import KinetoStepTracker, ProfilerActivity
 from retrograd.autograd.profiler_util import EventList
+from retrograd.lifecycle.site import user_level
 from retrograd.marks import differs, unsupported
 from retrograd.notices import warn_once
 
@@ -69,7 +70,8 @@ def schedule(
         )
     if warmup == 0:
         warnings.warn(
-            "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
+            "Profiler won't be using warmup, this can skew profiler results",
+            stacklevel=user_level(),
         )
     length = wait + warmup + active
 
@@ -195,7 +197,8 @@ class _KinetoProfile:
             warn_once(
                 "Warning: Profiler clears events at the end of each cycle. Only events from the "
                 "current cycle will be reported. To keep events across cycles, set "
-                "acc_events=True."
+                "acc_events=True.",
+                user_level(),
             )
         if self.profiler is None or not self.acc_events:
             self.profiler = sessions.profile(
@@ -335,7 +338,7 @@ class profile(_KinetoProfile):
             warnings.warn(
                 "`use_cuda` is deprecated, use `activities` argument instead",
                 FutureWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         listed = None if activities is None else list(activities)
         known = listed is None or any(isinstance(i, (ProfilerActivity, dict)) for i in listed)
@@ -416,7 +419,9 @@ class profile(_KinetoProfile):
         if before is WARMUP and not recording and after is not WARMUP:
             # prepared for nothing: an empty session
             if after is NONE:
-                warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
+                warnings.warn(
+                    "Incorrect schedule: WARMUP followed by NONE", stacklevel=user_level()
+                )
             self.start_trace()
             self.stop_trace()
         elif before is WARMUP and recording:
@@ -424,7 +429,9 @@ class profile(_KinetoProfile):
         elif before is RECORD and not recording:
             if after is not None:
                 name = after.name
-                warnings.warn(f"Incorrect schedule: RECORD followed by {name}", stacklevel=3)
+                warnings.warn(
+                    f"Incorrect schedule: RECORD followed by {name}", stacklevel=user_level()
+                )
             self.stop_trace()
             if after is None:
                 self._trace_ready()

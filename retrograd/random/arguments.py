@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from retrograd.dtypes import C32
 from retrograd.notices import explained
 from retrograd.random.arithmetic import BFLOAT16
 
@@ -12,7 +13,7 @@ __all__ = ["COMPLEX", "FLOATS", "LARGEST", "SIGNIFICAND", "not_implemented", "nu
 _float16, _float32, _float64 = (np.dtype(name) for name in ("float16", "float32", "float64"))
 
 FLOATS = frozenset((_float16, BFLOAT16, _float32, _float64))
-COMPLEX = {np.dtype(np.complex64): _float32, np.dtype(np.complex128): _float64}
+COMPLEX = {C32: _float16, np.dtype(np.complex64): _float32, np.dtype(np.complex128): _float64}
 """The complex types, each with the type of its parts."""
 
 SIGNIFICAND = {_float16: 11, BFLOAT16: 8, _float32: 24, _float64: 53}
@@ -39,6 +40,7 @@ _NAMES = {
     "bfloat16": ("BFloat16", "c10::BFloat16"),
     "float32": ("Float", "float"),
     "float64": ("Double", "double"),
+    "complex32": ("ComplexHalf", "c10::complex<c10::Half>"),
     "complex64": ("ComplexFloat", "c10::complex<float>"),
     "complex128": ("ComplexDouble", "c10::complex<double>"),
 }

@@ -73,6 +73,9 @@ def exponential(
             "Exponential distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {spelled(kind)}"
         )
+    if generator.samplers is not None:
+        made: Array = generator.samplers.of_reals("exponential", count, rate, kind)
+        return made
     scale = -1.0 / rate
     return _from_uniforms(generator, count, lambda u, library: scale * library.log1p(-u), kind)
 
@@ -105,6 +108,9 @@ def cauchy(
             "Cauchy distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {spelled(kind, cpp=True)}"
         )
+    if generator.samplers is not None:
+        made: Array = generator.samplers.of_reals("cauchy", count, median, sigma, kind)
+        return made
 
     def formula(u: Array, library: ModuleType | type[CLibrary]) -> Array:
         return fma64(library.tan(math.pi * (u - 0.5)), sigma, median)
@@ -139,6 +145,9 @@ def log_normal(
         return np.empty(0, kind)
     if kind not in FLOATS:
         raise not_implemented("log_normal_cpu", kind)
+    if generator.samplers is not None:
+        made: Array = generator.samplers.of_reals("log_normal", count, mean, std, kind)
+        return made
     # The error of an exponent grows with it: beyond moderate ones only the exact functions do.
     moderate = abs(mean) <= 64 and std <= 16
 
@@ -169,6 +178,9 @@ def standard_gamma(generator: Generator, shape: Array) -> Array:
     """
     if shape.dtype not in FLOATS or shape.dtype.itemsize < 4:
         raise not_implemented("gamma_cpu", shape.dtype)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.on_host(10, standard_gamma, shape)
+        return drawn
     values = cast(np.array(_gammas(generator, shape)), shape.dtype)
     # Written as in C: a NaN gives the smallest number too.
     tiny = np.finfo(shape.dtype).tiny
@@ -184,6 +196,9 @@ def dirichlet(generator: Generator, concentration: Array) -> Array:
     dtype = concentration.dtype
     if dtype not in FLOATS or dtype.itemsize < 4:
         raise not_implemented("dirichlet", dtype)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.on_host(10, dirichlet, concentration)
+        return drawn
     gammas = standard_gamma(generator, concentration.astype(np.float64))
     if concentration.ndim:
         gammas /= _row_sums(gammas)[..., None]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retrograd.backend import kernels
-from retrograd.notices import runtime_error
+from retrograd.notices import explained, runtime_error
 from retrograd.random.arguments import COMPLEX, FLOATS, not_implemented, number, spelled
 from retrograd.random.arithmetic import CLibrary, cast, lgamma, to_int64
 from retrograd.random.generator import Array, Generator, chunks
@@ -45,6 +45,9 @@ def bernoulli(
         return np.empty(0, kind)
     if kind in COMPLEX or kind.name in ("uint16", "uint32", "uint64"):
         raise not_implemented("bernoulli_scalar_cpu_", kind)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.of_reals("choices", count, p, kind)
+        return drawn
     made = kernels.draw_ones(generator, (count,), kind, float(p))
     return (generator.float64s(count) < p).astype(kind) if made is None else made
 
@@ -70,6 +73,9 @@ def bernoulli_from_array(
         raise not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
     if kind in COMPLEX or kind.name in ("uint16", "uint32", "uint64"):
         raise not_implemented("bernoulli_tensor_cpu_self_", kind)
+    if generator.samplers is not None:
+        made: Array = generator.samplers.choices_of(p, kind)
+        return made
     draw = generator.float64s if p.dtype == _FLOAT64 else generator.float32s
     valid = (p >= 0) & (p <= 1)
     if not valid.all():
@@ -97,6 +103,9 @@ def geometric(
         return np.empty(0, kind)
     if kind in COMPLEX or kind.name in ("bool", "uint16", "uint32", "uint64"):
         raise not_implemented("geometric_cpu", kind)
+    if generator.samplers is not None:
+        made: Array = generator.samplers.of_reals("geometric", count, p, kind)
+        return made
     scale = math.log1p(-p)
     out = np.empty(count, kind)
     with generator.lock, np.errstate(divide="ignore", invalid="ignore"):
@@ -138,6 +147,9 @@ def poisson(generator: Generator, rate: Array) -> Array:
     """
     if rate.dtype not in FLOATS:
         raise not_implemented("poisson_cpu", rate.dtype)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.on_host(20, poisson, rate)
+        return drawn
     with generator.lock:
         uniform = generator.each_float64().__next__
         counts = [_poisson(value, uniform) for value in rate.astype(np.float64).ravel().tolist()]
@@ -186,8 +198,12 @@ def binomial(generator: Generator, count: Array, probability: Array) -> Array:
     array([ 7., 51.])
     """
     if count.dtype not in FLOATS:
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for count, got: {spelled(count.dtype)}"
+        raise explained(
+            ValueError(
+                "binomial only supports floating-point dtypes for count, got: "
+                f"{spelled(count.dtype)}"
+            ),
+            code="RG304",
         )
     if probability.dtype != count.dtype:
         raise runtime_error(
@@ -196,6 +212,9 @@ def binomial(generator: Generator, count: Array, probability: Array) -> Array:
         )
     if count.dtype.itemsize < 4:
         raise not_implemented("binomial_cpu", count.dtype)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.on_host(42, binomial, count, probability)
+        return drawn
     real = count.dtype.type
     with generator.lock, np.errstate(all="ignore"):
         uniform = generator.each_float64().__next__

@@ -54,6 +54,16 @@ def chunks(count: int) -> Iterator[slice]:
     return (slice(i, min(i + _CHUNK, count)) for i in range(0, count, _CHUNK))
 
 
+def check_seed(seed: object) -> None:
+    """Refuse what is no whole number from -2**63 to 2**64 - 1."""
+    if isinstance(seed, np.integer):
+        raise TypeError("an integer is required")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError("Overflow when unpacking long long")
+
+
 def _tempered(key: Array) -> Array:
     """The words of the block that was made from a key."""
     words: Array = key ^ key >> 11
@@ -73,6 +83,9 @@ class Generator(kernels.Stream):
     >>> Generator().manual_seed(0).random32(2)
     array([2357136044, 2546248239], dtype=uint32)
     """
+
+    # what draws in place of the CPU's samplers, for a generator of another device
+    samplers: Any = None
 
     def __init__(self, device: object = "cpu") -> None:
         kind = str(device if device is not None else "cpu").partition(":")[0]
@@ -134,12 +147,7 @@ class Generator(kernels.Stream):
         >>> Generator().manual_seed(-1).initial_seed() == 2**64 - 1
         True
         """
-        if isinstance(seed, np.integer):
-            raise TypeError("an integer is required")
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
-        if not -(2**63) <= seed < 2**64:
-            raise ValueError("Overflow when unpacking long long")
+        check_seed(seed)
         with self.lock:
             self._start(seed % 2**64)
         return self

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retrograd.backend import kernels
+from retrograd.lifecycle.site import user_level
 from retrograd.random.arguments import COMPLEX, LARGEST, SIGNIFICAND, not_implemented, spelled
 from retrograd.random.arithmetic import HALVES, to_int64
 from retrograd.random.generator import Array, Generator
@@ -35,6 +36,9 @@ def _remainder(numbers: Array, span: int) -> Array:
 
 def _draw(generator: Generator, count: int, low: int, span: int, dtype: np.dtype) -> Array:
     """``count`` numbers in [low, low + span), from one word each or, for large spans, from two."""
+    if generator.samplers is not None:
+        made: Array = generator.samplers.integers(count, low, span, dtype)
+        return made
     draw = generator.random32 if span < 2**28 else generator.random64
     numbers = _remainder(draw(count), span)
     if low or numbers.dtype == np.uint64:
@@ -52,9 +56,10 @@ def randint(
     array([4, 9, 3])
     """
     kind = np.dtype(dtype)
-    made = kernels.draw_integers(generator, (count,), kind, low, high)
-    if made is not None:
-        return made
+    if generator.samplers is None:
+        made = kernels.draw_integers(generator, (count,), kind, low, high)
+        if made is not None:
+            return made
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -118,6 +123,9 @@ def random_full(generator: Generator, count: int, dtype: npt.DTypeLike = np.floa
     if kind in COMPLEX or kind.name in ("uint16", "uint32", "uint64"):
         raise not_implemented("random_kernel_cpu", kind)
     last = 2 ** SIGNIFICAND[kind] if kind in SIGNIFICAND else _last(kind)
+    if generator.samplers is not None:
+        made: Array = generator.samplers.full_range(count, last, kind)
+        return made
     if kind.name in ("int64", "float64"):
         return _to_dtype(_remainder(generator.random64(count), last + 1).view(np.int64), kind)
     return _to_dtype(_remainder(generator.random32(count), last + 1), kind)
@@ -131,6 +139,9 @@ def _all_64_bits(generator: Generator, count: int, dtype: np.dtype) -> Array:
         if dtype.name in ("uint8", "int8", "int16", "int32"):
             raise RuntimeError(f"{kernel} handles only int64, double, float and bfloat16")
         raise not_implemented(kernel, dtype)
+    if generator.samplers is not None:
+        made: Array = generator.samplers.integers(count, 0, 2**64, dtype)
+        return made
     return _to_dtype(generator.random64(count).view(np.int64), dtype)
 
 
@@ -190,5 +201,5 @@ def _check_bounds(low: int, last: int, dtype: np.dtype) -> None:
                 f"limitations {spelled(dtype, cpp=True)} can support discrete uniform distribution "
                 "only within this range. This warning will become an error in version 1.7 release, "
                 "please fix the code in advance",
-                stacklevel=4,
+                stacklevel=user_level(),
             )

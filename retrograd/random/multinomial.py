@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backend import kernels
+from retrograd.backend import kernels, xp_of
+from retrograd.notices import runtime_error
 from retrograd.random.arguments import FLOATS, spelled
 from retrograd.random.arithmetic import HALVES
 from retrograd.random.continuous import exponential
@@ -28,6 +29,8 @@ def multinomial(
     _check(weights, count, replacement)
     if weights.size == 0 and weights.ndim == 2 and weights.shape[1]:
         return np.empty((0, count), np.int64)
+    if generator.samplers is not None:
+        return _on_device(generator, weights, count, replacement)
     if replacement and count > 1:
         made = kernels.draw_again(generator, weights, count)
     elif count == 1:
@@ -44,13 +47,35 @@ def multinomial(
     return indices if weights.ndim == 2 else indices[0]
 
 
+def _on_device(generator: Generator, weights: Array, count: int, replacement: bool) -> Array:
+    """The same race, by the functions of the device; only the check waits for it."""
+    rows = weights if weights.ndim == 2 else weights[None]
+    if replacement and count > 1:
+        found: Array = generator.samplers.places(rows, count)
+    else:
+        xp = xp_of(rows)
+        fair: Array = (rows < np.inf) & (rows >= 0)
+        if not bool(fair.all()):
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not bool(rows.any(axis=1).all()):
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        numbers = fill_(new_like(rows), exponential(generator, rows.size, 1.0, rows.dtype))
+        scores = rows / numbers
+        if count == 1:
+            found = scores.argmax(axis=1)[:, None]
+        else:
+            found = xp.raw.topk(scores, count)[1]
+    return found if weights.ndim == 2 else found[0]
+
+
 def _check(weights: Array, count: int, replacement: bool) -> None:
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if weights.dtype not in FLOATS:
-        raise RuntimeError(
+        raise runtime_error(
             "multinomial only supports floating-point dtypes for input, got: "
-            + spelled(weights.dtype)
+            + spelled(weights.dtype),
+            code="RG304",
         )
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")

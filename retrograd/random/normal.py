@@ -62,6 +62,9 @@ def normal(
         return parts.view(kind)
     if kind not in FLOATS:
         raise not_implemented("normal_kernel_cpu", kind)
+    if generator.samplers is not None:
+        drawn: Array = generator.samplers.of_reals("normal", count, mean, std, kind)
+        return drawn
     if count >= _GROUP and contiguous:
         return _in_groups(generator, count, mean, std, kind)
     return serial_normals(generator, count, mean, std, kind)
@@ -205,6 +208,8 @@ def normal_from_arrays(generator: Generator, mean: Array | float, std: Array | f
     >>> normal_from_arrays(Generator().manual_seed(0), np.array([10.0, 20.0]), np.array([1.0, 0.0]))
     array([11.54099611, 20.        ])
     """
+    if generator.samplers is not None:
+        return _from_arrays_on_device(generator, mean, std)
     if not isinstance(std, np.ndarray):
         assert isinstance(mean, np.ndarray)
         values = normal(generator, mean.size, 0.0, std, mean.dtype).reshape(mean.shape)
@@ -228,6 +233,24 @@ def normal_from_arrays(generator: Generator, mean: Array | float, std: Array | f
     values = normal(generator, math.prod(shape), 0.0, 1.0, dtype).reshape(shape)
     # Product and sum are rounded to the dtype of the result, each on its own.
     return np.asarray(cast(values * std, dtype) + np.asarray(mean, dtype))
+
+
+def _from_arrays_on_device(generator: Generator, mean: Any, std: Any) -> Array:
+    """The same where mean and standard deviation lie on another device."""
+    if isinstance(std, (int, float)):
+        values = normal(generator, mean.size, 0.0, std, mean.dtype).reshape(mean.shape)
+        made: Array = values + mean
+        return made
+    if std.dtype in COMPLEX:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if std.size and not bool((std >= 0).all()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    number = isinstance(mean, (int, float))
+    dtype = std.dtype if number else mean.dtype
+    shape = _common_shape(() if number else mean.shape, std.shape)
+    values = normal(generator, math.prod(shape), 0.0, 1.0, dtype).reshape(shape)
+    made = (values * std).astype(dtype) + mean
+    return made
 
 
 def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

@@ -23,6 +23,9 @@ def randperm(generator: Generator, count: int, dtype: npt.DTypeLike = np.int64) 
     """
     kind = np.dtype(dtype)
     _check(count, kind)
+    if generator.samplers is not None:
+        found: Array = generator.samplers.order(count, kind)
+        return found
     if count >= _ANOTHER_ALGORITHM:
         return _inside_out(generator, count, kind)
     result = kernels.draw_order(generator, count)

@@ -31,31 +31,22 @@ def uniform(
     array([0.4962566, 0.7682218], dtype=float32)
     """
     kind = np.dtype(dtype)
-    if kind in (_FLOAT32, _FLOAT64) and low == 0.0 and high == 1.0:
+    standard = low == 0.0 and high == 1.0 and generator.samplers is None
+    if standard and kind in (_FLOAT32, _FLOAT64):
         return generator.float32s(count) if kind == _FLOAT32 else generator.float64s(count)
-    made = kernels.draw_uniform(generator, (count,), kind, float(low), float(high))
-    if made is not None:
-        return made
     if kind in COMPLEX:
         if count == 0:
             return np.empty(0, kind)
         return uniform(generator, 2 * count, low, high, COMPLEX[kind]).view(kind)
-    if kind not in FLOATS:
-        raise not_implemented("check_uniform_bounds", kind)
-    limit = LARGEST[kind]
-    for name, value in (("from", low), ("to", high)):
-        if not -limit <= value <= limit:
-            raise RuntimeError(f"{name} is out of bounds for {spelled(kind, cpp=True)}")
-    if low > high:
-        raise RuntimeError(
-            "uniform_ expects to return a [from, to) range, "
-            f"but found from={number(low)} > to={number(high)}"
-        )
-    if high - low > limit:
-        raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{spelled(kind)}>::max(), but found "
-            f"to={number(high)} and from={number(low)} which result in to-from to exceed the limit"
-        )
+    made: Array | None
+    if generator.samplers is not None:
+        _check(low, high, kind)
+        made = generator.samplers.of_reals("uniform", count, low, high, kind)
+    else:
+        made = kernels.draw_uniform(generator, (count,), kind, float(low), float(high))
+    if made is not None:
+        return made
+    _check(low, high, kind)
     if kind == _FLOAT64:
         values = generator.float64s(count)
         if low != 0.0 or high != 1.0:
@@ -73,6 +64,25 @@ def uniform(
     if np.count_nonzero(reached):
         values[reached] = first
     return values
+
+
+def _check(low: float, high: float, kind: np.dtype) -> None:
+    if kind not in FLOATS:
+        raise not_implemented("check_uniform_bounds", kind)
+    limit = LARGEST[kind]
+    for name, value in (("from", low), ("to", high)):
+        if not -limit <= value <= limit:
+            raise RuntimeError(f"{name} is out of bounds for {spelled(kind, cpp=True)}")
+    if low > high:
+        raise RuntimeError(
+            "uniform_ expects to return a [from, to) range, "
+            f"but found from={number(low)} > to={number(high)}"
+        )
+    if high - low > limit:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{spelled(kind)}>::max(), but found "
+            f"to={number(high)} and from={number(low)} which result in to-from to exceed the limit"
+        )
 
 
 def uniform_(generator: Generator, target: Array, low: float = 0.0, high: float = 1.0) -> Array:

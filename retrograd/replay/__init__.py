@@ -35,7 +35,7 @@ class Replay:
     """
 
     __slots__ = (
-        *("_candidates", "_failures", "_reader", "ordinary", "plans", "reasons"),
+        *("_candidates", "_elsewhere", "_failures", "_reader", "ordinary", "plans", "reasons"),
         *("recorded", "replayed", "step", "__dict__", "__weakref__"),
     )
 
@@ -48,6 +48,7 @@ class Replay:
         self._reader: Reader = Readings() if reader is None else reader
         self._candidates: list[Plan] = []  # of one recording each
         self._failures = 0
+        self._elsewhere: Callable[[Any, Any], Any] | None = None  # calls, where a device records
 
     @core.shortcut("replayed")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -64,6 +65,8 @@ class Replay:
             if result is not MISS:
                 self.replayed += 1
                 return result
+        if self._elsewhere is not None:
+            return self._elsewhere(args, kwargs)
         if self._failures >= _PATIENCE or len(self.plans) >= _PLANS or current():
             self.ordinary += 1
             return self.step(*args, **kwargs)
@@ -88,7 +91,11 @@ class Replay:
                     recorder.refuse(str(reason))
                 except Exception as error:  # a mistake of ours: the step's result is right
                     recorder.refuse(f"no plan can be made: {type(error).__name__}: {error}")
-        if plan is None or recorder.tape.refusal is not None:
+        if recorder.device == "cuda":
+            from retrograd.replay.on_device import OnDevice
+
+            self._elsewhere = OnDevice(self)
+        elif plan is None or recorder.tape.refusal is not None:
             self._candidates = others
             self._say(recorder.tape.refusal or "", 3)
         else:

@@ -11,9 +11,9 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU
+from retrograd.backend.expressions import Expression, Value
 from retrograd.backend.kernels.built import check_sources
 from retrograd.backend.quiet import quiet
-from retrograd.replay.expressions import Expression, Value
 from retrograd.replay.program import Slot
 
 

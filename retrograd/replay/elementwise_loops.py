@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from retrograd import dtypes
-from retrograd.replay.expressions import Expression, Operand, Value, trace
+from retrograd.backend.expressions import Expression, Operand, Value, trace
 
 REAL, TRUTH = Operand(dtypes.F32), Operand(dtypes.B8)
 # Stand for numbers that a call gives. They are no other constant of a kernel, and unusual: where a

@@ -17,6 +17,7 @@ from typing import Any
 
 from retrograd.backend import CPU
 from retrograd.backend.cpu_rows import COMPILED
+from retrograd.backend.expressions import Expression, Operand, Untraceable, Value, trace
 from retrograd.ops.registry import OPS
 from retrograd.replay.chains import (
     REALS,
@@ -31,7 +32,6 @@ from retrograd.replay.chains import (
     slots_in,
     squeezed,
 )
-from retrograd.replay.expressions import Expression, Operand, Untraceable, Value, trace
 from retrograd.replay.products import SMALL, factors
 from retrograd.replay.program import Instruction, Program, Slot
 from retrograd.replay.unfolding import unfolded

@@ -81,6 +81,7 @@ class Recorder:
         self._start = 0
         self._active = False
         self._leaves = 0  # how deep in calls of the library
+        self.device = ""  # the device's type, where a tensor from outside is not on the CPU
 
     # ---- what is recorded
 
@@ -131,6 +132,7 @@ class Recorder:
         if not self._active or not isinstance(tensor, Tensor) or is_recorded(tensor):
             return
         if type(tensor._array) is not CPU.array or tensor._level:
+            self.device = self.device or tensor.device.type
             self.refuse("a tensor is sparse, batched, or not on the CPU")
             return
         reason = _strangeness(tensor)

@@ -496,14 +496,14 @@ class RecordingBackend(Backend):
     def address(self, array: Any) -> int:
         return CPU.address(array.held)
 
-    def from_numpy(self, array: Array) -> Any:
+    def from_numpy(self, array: Array, *, non_blocking: bool = False) -> Any:
         tape = current()
         if tape is None:
             return Recorded(array, None)
         known = tape.place_of(array) is not None
         return Recorded(array, tape.slot_of(array)) if known else tape.constant(array)
 
-    def to_numpy(self, array: Any) -> Array:
+    def to_numpy(self, array: Any, *, non_blocking: bool = False) -> Array:
         refuse("the elements of a tensor are read")
         held: Array = array.held
         return held

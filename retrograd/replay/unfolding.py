@@ -14,6 +14,7 @@ from typing import Any
 from retrograd.backend import CPU, NAMED
 from retrograd.backend.device import KERNELS
 from retrograd.backend.quiet import quiet
+from retrograd.random.generator import Generator
 from retrograd.replay import recording
 from retrograd.replay.program import Buffer, Instruction, Program, Slot
 from retrograd.replay.recording import RECORDING, Recorded, Tape, flat
@@ -68,6 +69,8 @@ def unfolded(instruction: Instruction, program: Program) -> list[Instruction] | 
     """The steps of an op's kernel as instructions of the program; None if it cannot be recorded."""
     if instruction.op not in KERNELS or instruction.target is not None:
         return None
+    if any([isinstance(value, Generator) for value in flat(instruction.operands)]):
+        return None  # what is drawn would be a constant
     zeros = _Zeros()
     found = zeros.run(instruction)
     if found is None or len(found) != len(instruction.results):

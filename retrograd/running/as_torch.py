@@ -32,16 +32,16 @@ SHIM = Path(__file__).parent / "shim"
 # program may look for a module to learn what it can use.
 OWN = frozenset(
     """
-    __main__ above assertions backend cli commands compat connections core diagnostics
+    __main__ above accelerators assertions backend cli commands compat connections core diagnostics
     doctor dtypes engine foreach graph interchange lifecycle lint marks model_summary
-    namespaces notices progress_bar reduced_dtypes removed replay running samples settings
+    namespaces notices parallel progress_bar reduced_dtypes removed replay running samples settings
     signatures symbolic tensor tensors transforms watching
     """.split()
 )
 
 # Packages that are compiled for PyTorch: with retrograd they cannot work, installed or not. A
 # folder of the program's own with such a name, in plain Python, is a module like any other.
-COMPILED = frozenset(["torchaudio", "torchtext", "torchvision"])
+COMPILED = frozenset(["torchaudio", "torchtext"])
 
 
 class _Alias(Loader):
@@ -120,7 +120,7 @@ def _in_plain_python(package: str) -> bool:
     return not any(
         file.suffix in (".so", ".pyd", ".dylib", ".dll")
         for folder in spec.submodule_search_locations or []
-        for file in Path(folder).iterdir()
+        for file in Path(folder).rglob("*")
     )
 
 

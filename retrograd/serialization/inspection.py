@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.making.legacy import TYPED_TENSORS
 from retrograd.ops.making.memory import TypedStorage
 from retrograd.serialization.loading import unsafe_names
@@ -103,5 +104,7 @@ def check_module_version_greater_or_equal(
         )
         if error_if_malformed:
             raise RuntimeError(message) from error
-        warnings.warn(f"{message}, but continuing assuming that requirement is met", stacklevel=2)
+        warnings.warn(
+            f"{message}, but continuing assuming that requirement is met", stacklevel=user_level()
+        )
         return True

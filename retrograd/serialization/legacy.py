@@ -48,7 +48,7 @@ def write_legacy(file: IO[bytes], pickled: bytes, storages: Sequence[Any], proto
     write_all(file, pickle.dumps([storage.key for storage in ordered], protocol))
     for storage in ordered:
         # how many elements; newer types are written as bytes
-        by_byte = dtypes.from_numpy_dtype(storage.array.dtype) in dtypes.UNSIGNED
+        by_byte = dtypes.from_numpy_dtype(storage.array.dtype) in dtypes.NEWER
         count = storage.array.nbytes if by_byte else storage.array.size
         write_all(file, count.to_bytes(8, "little"))
         write_all(file, storage.array.view(np.uint8))

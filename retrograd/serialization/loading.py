@@ -16,6 +16,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from retrograd.above import above
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.serialization.archive import LOCAL, Archive
@@ -62,7 +63,9 @@ def load(
     if safe and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and safe:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warnings.warn(
+            "pickle_load_args only works if `weights_only=False`.", stacklevel=user_level()
+        )
     pickle_load_args.setdefault("encoding", "utf-8")
     if isinstance(f, (str, os.PathLike)) and os.fsdecode(f).endswith(".safetensors"):
         return _load_safetensors(os.fsdecode(f), map_location)
@@ -105,7 +108,7 @@ def _is_safe(weights_only: bool | None, pickle_module: object) -> bool:
             "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
             "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
             "weights_only=False.",
-            stacklevel=3,
+            stacklevel=user_level(),
         )
         return False
     return pickle_module is None if weights_only is None else bool(weights_only)

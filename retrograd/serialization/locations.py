@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
+from retrograd.backend.cuda import cuda_backend
 from retrograd.marks import unsupported
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.tensor.size import device
@@ -103,7 +104,39 @@ def _typename(value: UntypedStorage | float) -> str:
 
 
 def _cpu_tag(storage: TypedStorage | float) -> str | None:
-    return "cpu" if isinstance(storage, (TypedStorage, UntypedStorage)) else None
+    return _tag("cpu", storage)
+
+
+def _cuda_tag(storage: TypedStorage | float) -> str | None:
+    return _tag("cuda", storage)
+
+
+def _tag(place: str, storage: TypedStorage | UntypedStorage | float) -> str | None:
+    if not isinstance(storage, (TypedStorage, UntypedStorage)) or storage.device.type != place:
+        return None
+    return str(storage.device)
+
+
+def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    if not location.startswith("cuda"):
+        return None
+    return storage.cuda(validate_cuda_device(location))
+
+
+def validate_cuda_device(location: str) -> device:
+    """The CUDA device of a name in a file; raises if there is none."""
+    backend = cuda_backend()
+    if backend is None:
+        validate("cuda")
+    wanted = device(location)
+    index = backend.current if wanted.index is None else wanted.index
+    if index >= backend.count:
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {index} but "
+            f"torch.cuda.device_count() is {backend.count}. Please use torch.load with "
+            "map_location to map your storages to an existing device."
+        )
+    return device("cuda", index)
 
 
 def _no_tag(storage: float) -> str | None:
@@ -129,8 +162,8 @@ def _refuse_meta(storage: UntypedStorage, location: str) -> Any:
     return None
 
 
-def validate(place: str) -> None:
-    """Raise: there are no devices but the CPU."""
+def validate(place: str) -> NoReturn:
+    """Raise: there is no device of this type."""
     name = place.upper()
     if place == "hpu":
         raise RuntimeError(f"The {name} device module is not registered. {_ADVICE}")
@@ -141,12 +174,11 @@ def validate(place: str) -> None:
 
 
 register_package(10, _cpu_tag, _stay)
-for _priority, _place in enumerate(("cuda", "mps"), 20):
-    register_package(_priority, _no_tag, functools.partial(_refuse, _place))
+register_package(20, _cuda_tag, _to_cuda)
+register_package(21, _no_tag, functools.partial(_refuse, "mps"))
 register_package(22, _no_tag, _refuse_meta)
 for _priority, _place in enumerate(("hpu", "xpu", "mtia"), 24):
     register_package(_priority, _no_tag, functools.partial(_refuse, _place))
 
 _NO_DEVICES = "tensors live on the CPU; pass map_location to load"
-validate_cuda_device = unsupported("torch.serialization.validate_cuda_device", _NO_DEVICES)
 validate_hpu_device = unsupported("torch.serialization.validate_hpu_device", _NO_DEVICES)

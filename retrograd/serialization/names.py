@@ -83,7 +83,7 @@ def known_names() -> dict[str, object]:
     }
     for name, function in rebuild.FUNCTIONS.items():
         names[f"torch._utils.{name}"] = function
-    for kind in (*dtypes.ALL, *dtypes.UNSIGNED):
+    for kind in (*dtypes.ALL, *dtypes.NEWER):
         names[f"torch.{kind.name}"] = kind
     for name, value in reduced_dtypes.PUBLIC_NAMES.items():
         if isinstance(value, dtypes.dtype):

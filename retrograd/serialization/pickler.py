@@ -10,6 +10,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import CPU, backend_of, xp_of
 from retrograd.engine.hooks import warn_if_has_hooks
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.nn.parameter import Parameter, is_lazy
@@ -26,7 +27,7 @@ from retrograd.serialization.locations import location_tag
 from retrograd.serialization.names import Foreign, public_name
 from retrograd.sparse.pickling import parts
 from retrograd.tensor import Array, Tensor
-from retrograd.tensor.size import Size, device, layout, memory_format
+from retrograd.tensor.size import Size, device, device_of, layout, memory_format
 
 _REBUILD_TENSOR = Foreign("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_RETYPED = Foreign("torch._utils", "_rebuild_tensor_v3")
@@ -46,11 +47,12 @@ _NAMED: dict[str, Foreign] = {}
 class _Storage:
     """A flat array that tensors of the pickle point into, and its name in the file."""
 
-    __slots__ = ("array", "key")
+    __slots__ = ("array", "key", "where")
 
-    def __init__(self, array: Array, key: str) -> None:
-        self.array = array
+    def __init__(self, array: Array, key: str, where: str) -> None:
+        self.array = array  # on the CPU
         self.key = key
+        self.where = where
 
 
 class _Parts:
@@ -105,11 +107,11 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
                 flat = flat.view(np.uint8)
             stored = self._stored(obj._owner, flat)
         elif isinstance(obj, _Storage):
-            where, stored = "cpu", obj
+            where, stored = obj.where, obj
         else:
             return None
         kind = dtypes.from_numpy_dtype(stored.array.dtype)
-        bytes_only = kind in dtypes.UNSIGNED or isinstance(obj, UntypedStorage)
+        bytes_only = kind in dtypes.NEWER or isinstance(obj, UntypedStorage)
         if bytes_only:  # newer types have no class of storages
             found = ("storage", _BYTES, stored.key, where, stored.array.nbytes)
         else:
@@ -167,7 +169,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         shape = tuple(tensor._array.shape)
         hooks: OrderedDict[object, object] = OrderedDict()
         arguments = (storage, offset, shape, strides, requires_grad, hooks)
-        if tensor.dtype in dtypes.UNSIGNED:
+        if tensor.dtype in dtypes.NEWER:
             return _Parts(_REBUILD_RETYPED, (*arguments, tensor.dtype))
         return _Parts(_REBUILD_TENSOR, arguments)
 
@@ -186,11 +188,12 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """The storage that a tensor lies in, its offset there, and its strides."""
         array = tensor._array
         owner = owner_of(array if tensor._view is None else tensor._view.base._array)
-        if not np.may_share_memory(owner, array):
+        xp = xp_of(array)
+        if type(owner) is not type(array) or not xp.shares_memory(owner, array):
             owner = owner_of(array)  # it got other memory by `.data`
         flat = owner.reshape(-1, order="A")
         own = (
-            np.may_share_memory(flat, owner)
+            xp.shares_memory(flat, owner)
             and flat.nbytes % array.itemsize == 0
             and (address_of(array) - address_of(flat)) % array.itemsize == 0
             and (tensor._view is not None or owner.nbytes <= array.nbytes)
@@ -199,11 +202,12 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         if array.size and not own:
             # not a storage of its own: take only its elements along, without gaps
             axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
-            flat = np.array(array.transpose(axes), order="C").reshape(-1)
-            array = flat.reshape([array.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+            flat = xp.copy_in_rows(array.transpose(axes)).reshape(-1)
+            order = np.argsort(axes).tolist()
+            array = flat.reshape([array.shape[axis] for axis in axes]).transpose(order)
             owner = flat
         elif not array.size:
-            owner = flat = np.empty(0, array.dtype)
+            owner = flat = xp.empty(0, array.dtype)
         if flat.dtype is not array.dtype:
             flat = flat.view(array.dtype)
         stored = self._stored(owner, flat)
@@ -211,11 +215,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return stored, offset, strides_of(array)
 
     def _stored(self, owner: Array, flat: Array) -> _Storage:
-        found = self._by_owner.get(id(owner))
+        backend = backend_of(owner)
+        key = id(owner) if backend is CPU else address_of(owner)
+        found = self._by_owner.get(key)
         if found is None:
-            storage = _Storage(flat, str(len(self.storages)))
+            where = str(device_of(owner))
+            storage = _Storage(backend.to_numpy(flat), str(len(self.storages)), where)
             self.storages.append(storage)
-            self._by_owner[id(owner)] = (storage, owner)  # owner kept: its id stays taken
+            self._by_owner[key] = (storage, owner)  # owner kept: its id stays taken
             return storage
         if found[0].array.dtype != flat.dtype:
             raise RuntimeError(

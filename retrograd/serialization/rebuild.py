@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import xp_of
 from retrograd.nn.parameter import Parameter
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.making.construction import as_class
 from retrograd.ops.making.memory import TypedStorage, region
-from retrograd.sparse.checking import check_coo, check_csr
+from retrograd.sparse.checking import check_compressed, check_coo
 from retrograd.sparse.pickling import rebuilt
 from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import (
@@ -94,7 +95,8 @@ def placed(memory: Array, offset: Any, size: object, stride: object) -> Array:
     if extent > _LARGEST or max((*steps, offset), default=0) * memory.itemsize > _LARGEST:
         raise RuntimeError("numel: integer multiplication overflow")
     if 0 in shape:
-        return np.empty(shape, memory.dtype)
+        empty: Array = xp_of(memory).empty(shape, memory.dtype)
+        return empty
     last = offset + sum((length - 1) * step for length, step in zip(shape, steps, strict=True))
     if last >= memory.size:
         raise RuntimeError(
@@ -163,7 +165,7 @@ def _made(
             )
         # PyTorch conjugates and negates lazily: the file says that it is still to be done
         if metadata.get("conj"):
-            memory = np.conj(memory)
+            memory = xp_of(memory).conjugate(memory)
         if metadata.get("neg"):
             memory = -memory
     made = wrap(placed(memory, offset, size, stride))
@@ -251,8 +253,10 @@ def sparse(kind: layout, data: object) -> Tensor:
     """A sparse tensor from its parts, each index of which is looked at."""
     if not isinstance(kind, layout) or not isinstance(data, tuple):
         raise UnpicklingError("a sparse tensor needs a layout and its parts")
-    if kind not in (sparse_coo, sparse_csr):
-        raise explained(NotImplementedError(f"rebuilding sparse tensor for layout {kind}"))
+    if kind not in (sparse_coo, sparse_csr, sparse_csc):
+        raise explained(
+            NotImplementedError(f"rebuilding sparse tensor for layout {kind}"), code="RG306"
+        )
     count = (3, 4) if kind is sparse_coo else (4,)
     tensors = 2 if kind is sparse_coo else 3
     if len(data) not in count or not all(isinstance(part, Tensor) for part in data[:tensors]):
@@ -276,8 +280,8 @@ def _check_sparse(kind: layout, parts: tuple[Any, ...]) -> None:
         indices, values, size, *coalesced = parts
         check_coo(indices._array, values._array, size, True, bool(coalesced and coalesced[0]))
     else:
-        rows, columns, values, size = parts
-        check_csr(rows._array, columns._array, values._array, size, True)
+        pointers, plain, values, size = parts
+        check_compressed(kind, pointers._array, plain._array, values._array, size, True)
 
 
 # ---------------------------------------------------------------------------------- what is not

@@ -19,8 +19,8 @@ from retrograd import dtypes
 from retrograd.namespaces import from_table
 from retrograd.ops.making.construction import fresh
 from retrograd.tensor import Array, Tensor
+from retrograd.tensor.size import backend_at, strided
 from retrograd.tensor.size import layout as Layout
-from retrograd.tensor.size import require_cpu, strided
 
 __all__ = [
     *("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine"),
@@ -55,13 +55,13 @@ def _make(
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
     if complaint is not None:
         raise ValueError(complaint)
-    require_cpu(device)
+    place = backend_at(device)
     if not isinstance(M, int):
         raise TypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
     if M < (1 if single else 2):
-        return fresh(np.ones(M, kind.numpy), requires_grad)
+        return fresh(place.from_numpy(np.ones(M, kind.numpy)), requires_grad)
     window = shape(np.arange(M, dtype=np.float64), M if sym or M == 1 else M + 1)
-    return fresh(window.astype(kind.numpy), requires_grad)
+    return fresh(place.from_numpy(window.astype(kind.numpy)), requires_grad)
 
 
 def exponential(

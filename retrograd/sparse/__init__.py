@@ -1,4 +1,5 @@
-"""Sparse tensors: by coordinates (`torch.sparse_coo`) and compressed by rows (`torch.sparse_csr`).
+"""Sparse tensors: by coordinates (`torch.sparse_coo`), compressed by rows or columns (`sparse_csr`,
+`sparse_csc`).
 
 As far as graph networks and embeddings with sparse gradients need them. What is missing raises and
 says so; nothing dense computes with a sparse tensor by mistake (see `engine.sparse_array`).

@@ -1,4 +1,4 @@
-"""Sparse tensors: by coordinates (`torch.sparse_coo`) and compressed by rows (`torch.sparse_csr`).
+"""Sparse tensors: by coordinates (`torch.sparse_coo`), compressed by rows or columns (`sparse_csr`,
 
 Written by ``python -m retrograd.compat.stubs``.
 """

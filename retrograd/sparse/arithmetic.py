@@ -25,7 +25,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensor.size import sparse_coo, sparse_csr
+from retrograd.tensor.size import sparse_coo, sparse_csc, sparse_csr
 
 
 def common_dtype(*operands: object) -> dtypes.dtype:
@@ -47,8 +47,8 @@ def with_values(tensor: Tensor, values: Array) -> Tensor:
 
 
 def _unsupported_csr(tensor: Tensor) -> None:
-    if tensor.layout is sparse_csr:
-        raise runtime_error(f"unsupported tensor layout: {layout_name(tensor)}")
+    if is_sparse(tensor) and tensor.layout is not sparse_coo:
+        raise runtime_error(f"unsupported tensor layout: {layout_name(tensor)}", code="RG306")
 
 
 def _number(value: object) -> Any:
@@ -110,13 +110,13 @@ class _SubMixed(_MixedSum):
 
 def _sum(one: Any, two: Any, alpha: float, sign: int) -> Tensor:
     if is_sparse(one) and not is_sparse(two):
-        if one.layout is sparse_csr and isinstance(two, Tensor) and sign == 1 and alpha == 1:
+        if one.layout is not sparse_coo and isinstance(two, Tensor) and sign == 1 and alpha == 1:
             one, two = two, one
         else:
             if sign < 0:
                 _unsupported_csr(one)
             raise runtime_error(
-                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead.", code="RG306"
             )
     if not isinstance(one, Tensor):
         raise missing("add.Tensor", two)
@@ -128,15 +128,17 @@ def _sum(one: Any, two: Any, alpha: float, sign: int) -> Tensor:
         if both:
             raise runtime_error(
                 "add: expected sizes of 'self' and 'other' to match, but "
-                f"{list(one._array.shape)} != {list(two._array.shape)}"
+                f"{list(one._array.shape)} != {list(two._array.shape)}",
+                code="RG201",
             )
         raise runtime_error(
             "add: expected 'self' and 'other' to have same size, but self has size "
             f"{list(one._array.shape)} while other has size {list(two._array.shape)} (FYI: "
-            "dense-sparse addition does not currently support broadcasting)"
+            "dense-sparse addition does not currently support broadcasting)",
+            code="RG201",
         )
     if both and (one.layout is not two.layout or _dims(one) != _dims(two)):
-        raise missing("add.Tensor", one if one.layout is sparse_csr else two)
+        raise missing("add.Tensor", one if one.layout is not sparse_coo else two)
     wanted = common_dtype(one, two)
     one, two = one.to(wanted), two.to(wanted)
     function = {(True, 1): _Add, (True, -1): _Sub, (False, 1): _AddMixed, (False, -1): _SubMixed}
@@ -196,7 +198,7 @@ class _Product(Function):
         second: Any = two._array
         if not is_sparse(one) or (is_sparse(two) and first.coalesced and not second.coalesced):
             first, second = second, first
-        pattern = first if first.layout is sparse_coo else sums.coo_of_csr(first)
+        pattern = first if first.layout is sparse_coo else sums.places_of(first)
         sizes = first.shape[: pattern.sparse_dim]
         if not isinstance(second, SparseArray):
             second = np.broadcast_to(second, first.shape)
@@ -237,7 +239,8 @@ def mul(input: Any, other: Any) -> Tensor:
         if is_sparse(two):
             raise runtime_error(
                 "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal "
-                "dimensionality, number of sparse dimensions, and shape of sparse dimensions"
+                "dimensionality, number of sparse dimensions, and shape of sparse dimensions",
+                code="RG201",
             )
         if np.broadcast_shapes(shape, other_shape) != shape:
             raise missing("mul.Tensor with broadcasting of the sparse operand", one)
@@ -245,6 +248,8 @@ def mul(input: Any, other: Any) -> Tensor:
             raise missing("mul.Tensor with a gradient of a broadcast dense operand", one)
     if is_sparse(two) and (one.layout is not two.layout or _dims(one) != _dims(two)):
         raise missing("mul.Tensor", one)
+    if sparse_csc in (one.layout, two.layout):
+        raise runtime_error("Expected result Tensor to be of format CSR", code="RG306")
     input, other = input.to(wanted), other.to(wanted)
     if one.layout is sparse_csr and is_sparse(two):
         return _csr_product(input, other)
@@ -263,7 +268,8 @@ def div(input: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
         shape = list(other._array.shape)
         raise runtime_error(
             "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-            f"{shape} for divisor)"
+            f"{shape} for divisor)",
+            code="RG306",
         )
     _unsupported_csr(input)
     wanted = common_dtype(input, other)
@@ -390,7 +396,8 @@ def pow(input: Tensor, exponent: object) -> Tensor:
     if exponent == 0:
         raise runtime_error(
             "pow: cannot raise to zeroth power on sparse tensor; it would make the result "
-            "tensor dense"
+            "tensor dense",
+            code="RG306",
         )
     made: Tensor = apply(_Power, input, exponent)
     return made

@@ -12,6 +12,8 @@ from retrograd import dtypes
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.sparse_array import Array, coo
 from retrograd.notices import explained, runtime_error
+from retrograd.sparse.graph import names_of
+from retrograd.tensor.size import layout, sparse_csr
 
 
 class _Checks:
@@ -27,7 +29,7 @@ _R = TypeVar("_R")
 
 
 def _bad(message: str) -> Exception:
-    return runtime_error(message)
+    return runtime_error(message, code="RG211")
 
 
 def check_coo(
@@ -89,60 +91,64 @@ def _inferred(indices: Array, values: Array) -> tuple[int, ...]:
     return (*(int(row.max()) + 1 for row in indices), *values.shape[1:])
 
 
-def check_csr(
-    rows: Array, columns: Array, values: Array, size: Any, check: bool
+def check_compressed(
+    kind: layout, pointers: Array, plain: Array, values: Array, size: Any, check: bool
 ) -> tuple[int, ...]:
-    """The shape of a CSR matrix of these parts; an error if they do not fit."""
-    if rows.ndim != 1 or columns.ndim != 1 or values.ndim != 1:
+    """The shape of a compressed matrix of these parts; an error if they do not fit."""
+    by_rows = kind is sparse_csr
+    starts, others = names_of(kind)
+    lines, across = ("row", "col") if by_rows else ("column", "row")
+    if pointers.ndim != 1 or plain.ndim != 1 or values.ndim != 1:
         raise explained(
             NotImplementedError(
-                "retrograd does not support sparse_csr_tensor with batches or dense dimensions: "
-                f"crow_indices, col_indices and values have {rows.ndim}, {columns.ndim} and "
+                f"retrograd does not support {kind.name}_tensor with batches or dense dimensions: "
+                f"{starts}, {others} and values have {pointers.ndim}, {plain.ndim} and "
                 f"{values.ndim} dimensions, not one each"
             ),
             code="RG901",
         )
     if size is None:
-        width = int(columns.max()) + 1 if columns.size else 0
-        shape: tuple[int, ...] = (rows.shape[0] - 1, width)
+        width = int(plain.max()) + 1 if plain.size else 0
+        shape: tuple[int, ...] = (pointers.shape[0] - 1, width)
+        shape = shape if by_rows else shape[::-1]
     else:
         shape = tuple(int(length) for length in size)
         if len(shape) != 2:
             raise _bad(f"size must have 2 dimensions here, but got {len(shape)}")
-    if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+    if pointers.dtype.kind not in "iu" or plain.dtype.kind not in "iu":
         raise _bad(
-            "crow_indices and col_indices must be an int32 or int64 type, but got: "
-            f"{dtypes.from_numpy_dtype(rows.dtype).type_name}"
+            f"{starts} and {others} must be an int32 or int64 type, but got: "
+            f"{dtypes.from_numpy_dtype(pointers.dtype).type_name}"
         )
-    height, width = shape
-    if check and rows.dtype != columns.dtype:
-        one, two = (dtypes.from_numpy_dtype(x.dtype).type_name for x in (rows, columns))
+    height, width = shape if by_rows else shape[::-1]
+    if check and pointers.dtype != plain.dtype:
+        one, two = (dtypes.from_numpy_dtype(x.dtype).type_name for x in (pointers, plain))
         raise _bad(
-            f"crow_indices and col_indices must have the same dtype, bot got {one} and {two}, "
-            "respectively"
+            f"{starts} and {others} must have the same dtype, bot got {one} and {two}, respectively"
         )
     # without `check` PyTorch takes anything here and may crash later
-    if rows.shape[0] != height + 1:
+    if pointers.shape[0] != height + 1:
         raise _bad(
-            "crow_indices.shape[-1] must be equal to the number of rows + 1 "
-            f"(={height + 1}), but got {rows.shape[0]}"
+            f"{starts}.shape[-1] must be equal to the number of {lines}s + 1 "
+            f"(={height + 1}), but got {pointers.shape[0]}"
         )
-    if columns.shape[0] != values.shape[0]:
+    if plain.shape[0] != values.shape[0]:
         raise _bad(
-            f"col_indices.shape[-1] must be equal to nnz (={values.shape[0]}) as defined by "
-            f"values.shape[0], but got {columns.shape[0]}"
+            f"{others}.shape[-1] must be equal to nnz (={values.shape[0]}) as defined by "
+            f"values.shape[0], but got {plain.shape[0]}"
         )
-    if rows[0] != 0:
-        raise _bad("`crow_indices[..., 0] == 0` is not satisfied.")
-    if rows[-1] != columns.shape[0]:
-        raise _bad("`crow_indices[..., -1] == nnz` is not satisfied.")
-    if columns.size and not (columns.min() >= 0 and columns.max() < width):
-        raise _bad("`0 <= col_indices < ncols` is not satisfied.")
-    lengths = np.diff(rows)
-    if bool((lengths < 0).any()) or (check and not ascending(rows, columns)):
+    if pointers[0] != 0:
+        raise _bad(f"`{starts}[..., 0] == 0` is not satisfied.")
+    if pointers[-1] != plain.shape[0]:
+        raise _bad(f"`{starts}[..., -1] == nnz` is not satisfied.")
+    if plain.size and not (plain.min() >= 0 and plain.max() < width):
+        raise _bad(f"`0 <= {others} < n{across}s` is not satisfied.")
+    lengths = np.diff(pointers)
+    if bool((lengths < 0).any()) or (check and not ascending(pointers, plain)):
+        count = "nrows" if by_rows else "ncols"
         raise _bad(
-            "`col_indices[..., crow_indices[..., i - 1]:crow_indices[..., i]] for all i = 1, ..., "
-            "nrows are sorted and distinct along the last dimension values` is not satisfied."
+            f"`{others}[..., {starts}[..., i - 1]:{starts}[..., i]] for all i = 1, ..., "
+            f"{count} are sorted and distinct along the last dimension values` is not satisfied."
         )
     return shape
 
@@ -161,7 +167,7 @@ class check_sparse_tensor_invariants:
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse_coo_tensor([[5]], [1.0], (2,))
     Traceback (most recent call last):
-    RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5
+    RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5...
     """
 
     def __init__(self, enable: bool = True) -> None:

@@ -9,15 +9,25 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine import sparse_sums as sums
-from retrograd.engine.sparse_array import Array, coo
+from retrograd.engine.sparse_array import Array, SparseArray, coo, masked_like
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error, warn_once
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.construction import tensor as make_tensor
 from retrograd.ops.registry import function_only
-from retrograd.sparse.graph import as_tensor, missing, sparse_of
+from retrograd.sparse.graph import as_tensor, is_sparse, missing, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import Device, Size, layout, require_cpu, sparse_csr, strided
+from retrograd.tensor.size import (
+    Device,
+    Size,
+    layout,
+    refuse_elsewhere,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -81,9 +91,11 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
     """
-    require_cpu(device)
+    refuse_elsewhere("sparse tensors", device)
     if pin_memory:
-        raise runtime_error("Cannot access accelerator device when none is available.")
+        raise runtime_error(
+            "Cannot access accelerator device when none is available.", code="RG302"
+        )
     if values is None and (size is not None or _is_size(indices)):
         if indices is not None and size is not None:
             raise invalid_combination("sparse_coo_tensor", (indices,), _FORMS)
@@ -113,7 +125,7 @@ def sparse_coo_tensor(
 def _empty(shape: tuple[int, ...], dtype: dtypes.dtype | None) -> Tensor:
     kind = dtypes.get_default_dtype() if dtype is None else dtype
     if any(size < 0 for size in shape):
-        raise runtime_error("Trying to create tensor with negative dimension "
+        raise RuntimeError("Trying to create tensor with negative dimension "
                 f"{min(shape)}: {list(shape)}")  # fmt: skip
     return empty_coo(shape, len(shape), kind.numpy)
 
@@ -121,18 +133,29 @@ def _empty(shape: tuple[int, ...], dtype: dtypes.dtype | None) -> Tensor:
 def empty_like_sparse(
     name: str, tensor: Tensor, dtype: dtypes.dtype | None, kind: layout | None, requires_grad: bool
 ) -> Tensor:
-    """`zeros_like` and `empty_like`: the shape and layout of a sparse tensor, without entries."""
+    """`zeros_like` and its relatives: the shape and layout of a sparse tensor, without entries.
+
+    Of a compressed one, `ones_like` and `empty_like` have the entries of the other.
+    """
     array: Any = tensor._array
+    if not is_sparse(tensor):
+        return masked_like(name, tensor, dtype)
     numpy_dtype = array.values.dtype if dtype is None else dtype.numpy
     if kind is strided:
         if name == "ones_like":
             return wrap(np.ones(array.shape, numpy_dtype))
         return wrap(np.zeros(array.shape, numpy_dtype))
-    if name == "ones_like" or kind not in (None, array.layout) or kind is sparse_csr:
+    if array.layout is not sparse_coo and name != "zeros_like" and kind in (None, array.layout):
+        filled = np.ones if name == "ones_like" else np.zeros
+        values = filled(array.values.shape, numpy_dtype)
+        made = as_tensor(SparseArray(array.layout, array.indices, values, array.shape, True))
+        made.requires_grad_(bool(requires_grad))
+        return made
+    if name == "ones_like" or kind not in (None, array.layout) or kind in (sparse_csr, sparse_csc):
         raise missing("fill_.Scalar" if name == "ones_like" else name, tensor)
     made = empty_coo(array.shape, array.sparse_dim, numpy_dtype)
-    if array.layout is sparse_csr:
-        made = as_tensor(sums.csr_of_coo(sparse_of(made)))
+    if array.layout is not sparse_coo:
+        made = as_tensor(sums.compressed_of_coo(array.layout, sparse_of(made)))
     made.requires_grad_(bool(requires_grad))
     return made
 
@@ -146,8 +169,8 @@ def without_entries(
 ) -> Tensor:
     """`zeros` and `empty` in a sparse layout; other functions have no such form."""
     if name not in ("zeros", "empty"):
-        raise RuntimeError("full(...) is not implemented for sparse layout")
-    if kind is sparse_csr and len(shape) != 2:
+        raise runtime_error("full(...) is not implemented for sparse layout", code="RG306")
+    if kind in (sparse_csr, sparse_csc) and len(shape) != 2:
         raise explained(
             NotImplementedError(
                 f"retrograd does not support layout {kind!r} with {len(shape)} dimensions in "
@@ -157,8 +180,8 @@ def without_entries(
         )
     wanted = dtypes.as_dtype(dtype, name) or dtypes.get_default_dtype()
     made = empty_coo(shape, len(shape), wanted.numpy)
-    if kind is sparse_csr:
-        made = as_tensor(sums.csr_of_coo(sparse_of(made)))
+    if kind is sparse_csr or kind is sparse_csc:
+        made = as_tensor(sums.compressed_of_coo(kind, sparse_of(made)))
     made.requires_grad_(bool(requires_grad))
     return made
 
@@ -195,18 +218,51 @@ def sparse_csr_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 5.]])
     """
-    require_cpu(device)
-    if pin_memory:
-        raise runtime_error("Cannot access accelerator device when none is available.")
-    rows, columns = _pointer_array(crow_indices), _pointer_array(col_indices)
-    entries = _values(values, dtype)
-    check = checking.CHECKS.enabled if check_invariants is None else check_invariants
-    shape = checking.check_csr(rows, columns, entries._array, size, check)
-    made = conversions.from_csr_values(rows, columns, entries, shape)
-    if requires_grad:
-        made = made.detach()
-        made.requires_grad_(True)
-    return made
+    return sparse_compressed_tensor(
+        crow_indices,
+        col_indices,
+        values,
+        size,
+        dtype=dtype,
+        layout=sparse_csr,
+        device=device,
+        pin_memory=pin_memory,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
+    )
+
+
+@function_only()
+def sparse_csc_tensor(
+    ccol_indices: object,
+    row_indices: object,
+    values: object,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
+    """A matrix compressed by columns: where each one's entries begin, their rows, their values.
+
+    >>> torch.sparse_csc_tensor([0, 1, 3], [1, 0, 1], [3.0, 4.0, 5.0]).to_dense()
+    tensor([[0., 4.],
+            [3., 5.]])
+    """
+    return sparse_compressed_tensor(
+        ccol_indices,
+        row_indices,
+        values,
+        size,
+        dtype=dtype,
+        layout=sparse_csc,
+        device=device,
+        pin_memory=pin_memory,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
+    )
 
 
 @function_only()
@@ -223,33 +279,36 @@ def sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """A compressed matrix; by rows (``layout=torch.sparse_csr``) is the layout there is.
+    """A compressed matrix, by rows (``layout=torch.sparse_csr``) or columns (``torch.sparse_csc``).
 
     >>> x = torch.sparse_compressed_tensor([0, 1], [2], [3.0], layout=torch.sparse_csr)
     >>> x.layout
     torch.sparse_csr
     """
     if layout is None:
-        raise runtime_error("sparse_compressed_tensor_unsafe expected layout but got none")
-    if layout is not sparse_csr:
+        raise RuntimeError("sparse_compressed_tensor_unsafe expected layout but got none")
+    if layout not in (sparse_csr, sparse_csc):
         raise explained(
             NotImplementedError(
                 f"retrograd does not support sparse_compressed_tensor with layout {layout!r}: "
-                "torch.sparse_csr is the compressed layout it has"
+                "torch.sparse_csr and torch.sparse_csc are the compressed layouts it has"
             ),
             code="RG901",
         )
-    return sparse_csr_tensor(
-        compressed_indices,
-        plain_indices,
-        values,
-        size,
-        dtype=dtype,
-        device=device,
-        pin_memory=pin_memory,
-        requires_grad=requires_grad,
-        check_invariants=check_invariants,
-    )
+    refuse_elsewhere("sparse tensors", device)
+    if pin_memory:
+        raise runtime_error(
+            "Cannot access accelerator device when none is available.", code="RG302"
+        )
+    pointers, plain = _pointer_array(compressed_indices), _pointer_array(plain_indices)
+    entries = _values(values, dtype)
+    check = checking.CHECKS.enabled if check_invariants is None else check_invariants
+    shape = checking.check_compressed(layout, pointers, plain, entries._array, size, check)
+    made = conversions.from_compressed_values(layout, (pointers, plain), entries, shape)
+    if requires_grad:
+        made = made.detach()
+        made.requires_grad_(True)
+    return made
 
 
 # ---------------------------------------------------------------------------- old constructors
@@ -261,12 +320,12 @@ class _SparseType(type):
     dtype: dtypes.dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        require_cpu(device)
+        refuse_elsewhere("sparse tensors", device)
         form, instead = _legacy_form(args)
         warn_once(
             f"torch.sparse.SparseTensor({form}) is deprecated.  Please use "
             f"torch.sparse_coo_tensor({instead}).",
-            stacklevel=3,
+            stacklevel=user_level(),
         )
         if not args:
             return _empty((0,), cls.dtype)
@@ -311,7 +370,8 @@ def resized(
     if sparse_dim + dense_dim != len(shape):
         raise runtime_error(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}"
-            f", sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+            f", sparse_dim = {sparse_dim}, dense_dim = {dense_dim}",
+            code="RG211",
         )
     if clear or not array.nnz:
         values = np.zeros((0, *shape[sparse_dim:]), array.values.dtype)
@@ -326,12 +386,14 @@ def resized(
         if len(before) != len(after):
             raise runtime_error(
                 f"changing the number of {what} dimensions (from {len(before)} to "
-                f"{len(after)}) on a non-empty sparse tensor is not supported."
+                f"{len(after)}) on a non-empty sparse tensor is not supported.",
+                code="RG211",
             )
         if any(new < old for new, old in zip(after, before, strict=True)):
             raise runtime_error(
                 f"shrinking the size of {what} dimensions (from {list(before)} to "
-                f"{list(after)}) on a non-empty sparse tensor is not supported."
+                f"{list(after)}) on a non-empty sparse tensor is not supported.",
+                code="RG211",
             )
     values = np.zeros((array.nnz, *shape[sparse_dim:]), array.values.dtype)
     values[tuple(slice(0, size) for size in array.values.shape)] = array.values
@@ -345,5 +407,6 @@ def in_place_zero(tensor: Tensor) -> Tensor:
     sparse_dim = array.sparse_dim
     values = np.zeros((0, *array.shape[sparse_dim:]), array.values.dtype)
     cleared = coo(np.zeros((sparse_dim, 0), np.int64), values, array.shape, True)
-    array.become(cleared if array.layout.name == "sparse_coo" else sums.csr_of_coo(cleared))
+    kind = array.layout
+    array.become(cleared if kind is sparse_coo else sums.compressed_of_coo(kind, cleared))
     return tensor

@@ -9,7 +9,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.autograd.function import Function, FunctionCtx
 from retrograd.engine import sparse_sums as sums
-from retrograd.engine.sparse_array import SparseArray, coo, csr
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.sparse.checking import ascending
@@ -23,7 +23,7 @@ from retrograd.sparse.graph import (
     sparse_of,
 )
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import sparse_coo, sparse_csr
+from retrograd.tensor.size import layout, sparse_coo, sparse_csc, sparse_csr, strided
 
 # ------------------------------------------------------------------------------- dense or sparse
 
@@ -44,7 +44,7 @@ class _ToDense(Function):
         if ctx.masked:
             return sparse_mask(grad, coalesced_pattern(tensor)), None
         made = to_sparse(grad, sparse_of(tensor).sparse_dim)
-        return (made if tensor.layout is sparse_coo else to_csr(made)), None
+        return _in_layout(made, tensor.layout), None
 
 
 def to_dense(
@@ -55,7 +55,7 @@ def to_dense(
         return tensor if dtype is None else tensor.to(dtype)
     if dtype is not None and dtype is not tensor.dtype:
         name = "sparse_to_dense" if tensor.layout is sparse_coo else "sparse_csr_to_dense"
-        raise runtime_error(f"dtype argument is not supported by {name}")
+        raise RuntimeError(f"dtype argument is not supported by {name}")
     made: Tensor = apply(_ToDense, tensor, masked_grad is not False)
     return made
 
@@ -84,74 +84,114 @@ def to_sparse(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
     """The entries of a tensor that are not zero, by coordinates."""
     ndim = tensor._array.ndim
     if is_sparse(tensor):
-        if tensor.layout is sparse_csr:
-            return _from_csr(tensor)
+        if tensor.layout is not sparse_coo:
+            return _from_compressed(tensor)
         if sparse_dim is not None and sparse_dim != sparse_of(tensor).sparse_dim:
             raise runtime_error(
                 "to_sparse: conversion from Sparse to Sparse with sparse_dim argument "
-                "!= self.sparse_dim() is not supported"
+                "!= self.sparse_dim() is not supported",
+                code="RG306",
             )
         return tensor
     if sparse_dim is not None and not 0 <= sparse_dim <= ndim:
         raise runtime_error(
             f"dense_to_sparse: sparse_dim argument must be in [0,{ndim}] range, but "
-            f"{sparse_dim} is given"
+            f"{sparse_dim} is given",
+            code="RG205",
         )
     function = _ToSparse if sparse_dim is None else _ToSparseDims
     made: Tensor = apply(function, tensor, ndim if sparse_dim is None else sparse_dim)
     return made
 
 
-@node("ToSparseCsrBackward0")
-class _ToCsr(Function):
-    @staticmethod
-    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
-        array: Any = tensor._array
-        ctx.was_sparse = is_sparse(tensor)
-        if not ctx.was_sparse:
-            array = sums.coo_of_dense(array, 2)
-        return as_tensor(sums.csr_of_coo(array))
+class _Compress(Function):
+    """A matrix in a compressed layout."""
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
-        return to_sparse(grad) if ctx.was_sparse else to_dense(grad)
+    def forward(ctx: FunctionCtx, tensor: Tensor, kind: layout) -> Tensor:
+        ctx.before = tensor.layout
+        array: Any = tensor._array
+        whole = sums.as_coo(array) if is_sparse(tensor) else sums.coo_of_dense(array, 2)
+        return as_tensor(sums.compressed_of_coo(kind, whole))
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
+        return _in_layout(grad, ctx.before), None
+
+
+@node("ToSparseCsrBackward0")
+class _ToCsr(_Compress):
+    pass
+
+
+@node("ToSparseCscBackward0")
+class _ToCsc(_Compress):
+    pass
+
+
+def _in_layout(tensor: Tensor, kind: layout) -> Tensor:
+    """A gradient in the layout of what it is the gradient of."""
+    if kind is strided:
+        return to_dense(tensor)
+    return to_sparse(tensor) if kind is sparse_coo else to_compressed(tensor, kind)
 
 
 def to_csr(tensor: Tensor, dense_dim: int | None = None) -> Tensor:
     """A matrix compressed by rows."""
-    if tensor.layout is sparse_csr:
+    return to_compressed(tensor, sparse_csr, dense_dim)
+
+
+def to_compressed(tensor: Tensor, kind: layout, dense_dim: int | None = None) -> Tensor:
+    """A matrix compressed by rows or by columns."""
+    if tensor.layout is kind:
         return tensor
+    name = "SparseCsr" if kind is sparse_csr else "SparseCsc"
     dims = sparse_of(tensor).sparse_dim if is_sparse(tensor) else tensor._array.ndim
     if dense_dim or dims != 2 or tensor._array.ndim != 2:
+        if tensor._array.ndim < 2 and kind is sparse_csc:
+            count = max(tensor._array.ndim, 1)
+            raise explained(
+                IndexError(
+                    f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
+                    "but got 1)"
+                ),
+                code="RG205",
+            )
         if tensor._array.ndim < 2:
             raise runtime_error(
-                "Expected self to have at least 2 dimensions to convert to SparseCsr "
-                f"but got {tensor._array.ndim} dimensions"
+                f"Expected self to have at least 2 dimensions to convert to {name} "
+                f"but got {tensor._array.ndim} dimensions",
+                code="RG306",
             )
         raise explained(
             NotImplementedError(
-                "retrograd does not support to_sparse_csr() of anything but matrices without dense "
-                "dimensions"
+                f"retrograd does not support to_{kind.name}() of anything but matrices without "
+                "dense dimensions"
             ),
             code="RG901",
         )
-    made: Tensor = apply(_ToCsr, tensor)
+    made: Tensor = apply(_ToCsr if kind is sparse_csr else _ToCsc, tensor, kind)
     return made
 
 
 @node("ToSparseBackward1")
-class _FromCsr(Function):
+class _FromCompressed(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
-        return as_tensor(sums.coo_of_csr(sparse_of(tensor)))
+        ctx.before = tensor.layout
+        array = sums.places_of(sparse_of(tensor))
+        if tensor.layout is sparse_csc:
+            array = sums.coalesced(array)
+            array.coalesced = False  # although it is: PyTorch does not say so either
+        return as_tensor(array)
 
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
-        return to_csr(grad if is_sparse(grad) else to_sparse(grad))
+        return _in_layout(grad if is_sparse(grad) else to_sparse(grad), ctx.before)
 
 
-def _from_csr(tensor: Tensor) -> Tensor:
-    made: Tensor = apply(_FromCsr, tensor)
+def _from_compressed(tensor: Tensor) -> Tensor:
+    made: Tensor = apply(_FromCompressed, tensor)
     return made
 
 
@@ -179,25 +219,25 @@ def from_values(indices: object, values: Tensor, shape: tuple[int, ...], coalesc
 
 
 @node("SparseCompressedTensorBackward0")
-class _FromCsrValues(Function):
+class _FromCompressedValues(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, values: Tensor, rows: Any, columns: Any, shape: Any) -> Tensor:
-        ctx.pattern, ctx.shape = (rows, columns), shape
-        return as_tensor(csr(rows, columns, values._array, shape, ascending(rows, columns)))
+    def forward(ctx: FunctionCtx, values: Tensor, kind: layout, indices: Any, shape: Any) -> Tensor:
+        ctx.pattern = kind, indices, shape
+        made = SparseArray(kind, indices, values._array, shape, ascending(*indices))
+        return as_tensor(made)
 
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        rows, columns = ctx.pattern
-        pattern = csr(rows, columns, np.zeros(columns.shape, np.float32), ctx.shape)
-        indices = sums.coo_of_csr(pattern).indices
-        return take_places(grad, indices, ctx.shape), None, None, None
+        kind, indices, shape = ctx.pattern
+        pattern = SparseArray(kind, indices, np.zeros(indices[1].shape, np.float32), shape)
+        return take_places(grad, sums.places_of(pattern).indices, shape), None, None, None
 
 
-def from_csr_values(
-    rows: object, columns: object, values: Tensor, shape: tuple[int, ...]
+def from_compressed_values(
+    kind: layout, indices: tuple[Any, Any], values: Tensor, shape: tuple[int, ...]
 ) -> Tensor:
-    """A CSR tensor of given entries; gradients go to the values."""
-    made: Tensor = apply(_FromCsrValues, values, rows, columns, shape)
+    """A compressed tensor of given entries; gradients go to the values."""
+    made: Tensor = apply(_FromCompressedValues, values, kind, indices, shape)
     return made
 
 
@@ -258,9 +298,9 @@ class _Values(Function):
 
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
-        layout, indices, shape = ctx.pattern
-        if layout is sparse_csr:
-            return from_csr_values(indices[0], indices[1], grad, shape)
+        kind, indices, shape = ctx.pattern
+        if kind is not sparse_coo:
+            return from_compressed_values(kind, indices, grad, shape)
         made = from_values(indices, grad, shape, True)
         sparse_of(made).kept = True
         return made
@@ -269,10 +309,11 @@ class _Values(Function):
 def values(tensor: Tensor) -> Tensor:
     """The values of a sparse tensor; a coalesced one, if it is COO."""
     if not is_sparse(tensor):
-        raise runtime_error("values expected sparse tensor layout but got Strided")
+        raise runtime_error("values expected sparse tensor layout but got Strided", code="RG306")
     if tensor.layout is sparse_coo and not sparse_of(tensor).coalesced:
         raise runtime_error(
-            "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
+            "Cannot get values on an uncoalesced tensor, please call .coalesce() first",
+            code="RG307",
         )
     made: Tensor = apply(_Values, tensor)
     return made
@@ -283,7 +324,8 @@ def indices(tensor: Tensor) -> Tensor:
     refuse_strided("indices", tensor, "coo")
     if not sparse_of(tensor).coalesced:
         raise runtime_error(
-            "Cannot get indices on an uncoalesced tensor, please call .coalesce() first"
+            "Cannot get indices on an uncoalesced tensor, please call .coalesce() first",
+            code="RG307",
         )
     return wrap(sparse_of(tensor).indices)
 
@@ -297,7 +339,7 @@ class _Mask(Function):
     def forward(ctx: FunctionCtx, tensor: Tensor, mask: SparseArray) -> Tensor:
         ctx.mask = mask
         ctx.was_sparse = is_sparse(tensor)
-        pattern = mask if mask.layout is sparse_coo else sums.coo_of_csr(mask)
+        pattern = mask if mask.layout is sparse_coo else sums.places_of(mask)
         sizes = mask.shape[: pattern.sparse_dim]
         values = sums.values_at(tensor._array, pattern.indices, sizes)
         made = SparseArray(mask.layout, mask.indices, values, mask.shape, mask.coalesced)
@@ -320,7 +362,8 @@ def sparse_mask(tensor: Tensor, mask: Any) -> Tensor:
     if tensor._array.shape != mask.shape:
         raise runtime_error(
             "sparse_mask(): operands have incompatible sizes; self has size "
-            f"{list(tensor._array.shape)} but mask has size {list(mask.shape)}"
+            f"{list(tensor._array.shape)} but mask has size {list(mask.shape)}",
+            code="RG201",
         )
     made: Tensor = apply(_Mask, tensor, mask)
     return made

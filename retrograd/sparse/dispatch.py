@@ -13,6 +13,12 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.engine import sparse_sums as sums
 from retrograd.engine.grad_mode import no_grad
+from retrograd.engine.sparse_array import (
+    SPARSE_ARRAY,
+    STRANGERS,
+    run_masked,
+    run_masked_in_place,
+)
 from retrograd.engine.state import STATE
 from retrograd.engine.views import bump
 from retrograd.notices import runtime_error
@@ -23,19 +29,19 @@ from retrograd.sparse import arithmetic, conversions, products, rearranging, red
 from retrograd.sparse.construction import empty_coo, in_place_zero
 from retrograd.sparse.graph import as_tensor, is_sparse, layout_name, missing, sparse_of
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import sparse_csr
+from retrograd.tensor.size import sparse_coo
 
 
 def _refused(message: str) -> Callable[..., NoReturn]:
     def refuse(tensor: Tensor, *args: object) -> NoReturn:
-        raise runtime_error(message)
+        raise runtime_error(message, code="RG306")
 
     return refuse
 
 
 def _zeros_like(tensor: Tensor) -> Tensor:
     array = sparse_of(tensor)
-    if array.layout is sparse_csr:
+    if array.layout is not sparse_coo:
         return arithmetic.with_values(tensor, np.zeros_like(array.values))
     return empty_coo(array.shape, array.sparse_dim, array.values.dtype)
 
@@ -129,11 +135,25 @@ def _first_sparse(args: Iterable[object]) -> Tensor:
     raise AssertionError("no sparse operand")
 
 
+def is_masked(args: Iterable[object]) -> bool:
+    """Whether an operand is a masked tensor; a sparse one has none beside it."""
+    for value in args:
+        if isinstance(value, Tensor):
+            kind = type(value._array)
+            if kind is not SPARSE_ARRAY and kind in STRANGERS:
+                return True
+        elif isinstance(value, (list, tuple)) and is_masked(value):
+            return True
+    return False
+
+
 def run_sparse(op: Op, args: tuple[object, ...]) -> Tensor | tuple[Tensor, ...]:
     """The result of an op that has a sparse operand; or the error that says it has none."""
+    if is_masked(args):
+        return run_masked(op, args)  # type: ignore[no-any-return]
     handler = HANDLERS.get(op.name)
     sparse = _first_sparse(args)
-    if handler is None or (sparse.layout is sparse_csr and op.name not in _CSR):
+    if handler is None or (sparse.layout is not sparse_coo and op.name not in _CSR):
         raise _no_handler(op, args, sparse)
     return handler(*args)
 
@@ -145,8 +165,8 @@ def refuse_batches(op: Op, args: tuple[object, ...]) -> None:
 
 
 def _no_handler(op: Op, args: tuple[object, ...], sparse: Tensor) -> Exception:
-    if sparse.layout is sparse_csr and op.ufunc is not None:
-        return runtime_error(f"unsupported tensor layout: {layout_name(sparse)}")
+    if sparse.layout is not sparse_coo and op.ufunc is not None:
+        return runtime_error(f"unsupported tensor layout: {layout_name(sparse)}", code="RG306")
     name = overload_name(op, args).removeprefix("aten.").removesuffix(".default")
     return missing(name, sparse)
 
@@ -156,6 +176,8 @@ def _no_handler(op: Op, args: tuple[object, ...], sparse: Tensor) -> Exception:
 
 def run_in_place(op: Op, args: tuple[Any, ...], writer: str) -> Tensor:
     """An in-place op with a sparse operand: of tensors that nothing is recorded for."""
+    if is_masked(args):
+        return run_masked_in_place(op, args, writer)  # type: ignore[no-any-return]
     target: Tensor = args[0]
     if STATE.grad_enabled and any(isinstance(x, Tensor) and x.requires_grad for x in args):
         raise errors.unsupported(
@@ -188,5 +210,7 @@ def zero(target: Tensor) -> Tensor:
 
 def refuse_out(op: Op, tensors: list[Tensor]) -> Exception:
     """The error for ``out=`` with a sparse tensor."""
+    if is_masked(tensors):
+        return ValueError("len(kwargs) must equal 0")  # in PyTorch's words
     sparse = _first_sparse(tensors)
     return errors.unsupported(f"{op.label}(out=...) with tensors of layout {sparse.layout!r}")

@@ -20,7 +20,8 @@ def _rows_gradient(
     """A sparse gradient of a table: one entry for each row that was read, in that order."""
     if scaled:
         raise runtime_error(
-            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients",
+            code="RG306",
         )
     if padding >= 0:
         kept = np.flatnonzero(rows != padding)

@@ -14,7 +14,7 @@ from retrograd.engine.sparse_array import SPARSE_ARRAY, SparseArray
 from retrograd.engine.state import TRANSFORMS
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import sparse_coo, strided
+from retrograd.tensor.size import layout, sparse_coo, sparse_csr, strided
 
 _C = TypeVar("_C", bound=type[Function])
 
@@ -67,7 +67,19 @@ def as_tensor(array: SparseArray) -> Tensor:
 
 # ----------------------------------------------------------------------------------------- errors
 
-_LAYOUTS = {"strided": "Strided", "sparse_coo": "Sparse", "sparse_csr": "SparseCsr"}
+_LAYOUTS = {
+    "strided": "Strided",
+    "sparse_coo": "Sparse",
+    "sparse_csr": "SparseCsr",
+    "sparse_csc": "SparseCsc",
+}
+
+
+def names_of(kind: layout) -> tuple[str, str]:
+    """What the two kinds of indices of a compressed layout are called."""
+    if kind is sparse_csr:
+        return "crow_indices", "col_indices"
+    return "ccol_indices", "row_indices"
 
 
 def layout_name(tensor: Tensor) -> str:
@@ -85,7 +97,8 @@ def missing(name: str, tensor: Tensor) -> Exception:
             f"selective/custom build process (if using custom build). 'aten::{name}' is not "
             f"available here for tensors of layout {tensor.layout!r}; to_dense() gives one of "
             "layout torch.strided."
-        )
+        ),
+        code="RG306",
     )
 
 
@@ -94,7 +107,8 @@ def refuse_strided(name: str, tensor: Tensor, kind: str) -> None:
     wanted = {
         "coo": ("sparse coordinate tensor layout", "sparse_coo"),
         "csr": ("sparse row compressed tensor layout", "sparse_csr"),
+        "csc": ("sparse column compressed tensor layout", "sparse_csc"),
     }
     text, layout = wanted[kind]
     if tensor.layout.name != layout:
-        raise runtime_error(f"{name} expected {text} but got {layout_name(tensor)}")
+        raise runtime_error(f"{name} expected {text} but got {layout_name(tensor)}", code="RG306")

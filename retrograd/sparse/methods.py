@@ -15,7 +15,7 @@ from retrograd.sparse import construction
 from retrograd.sparse.graph import is_sparse, missing, refuse_strided, sparse_of
 from retrograd.sparse.later import Later
 from retrograd.tensor import Tensor, tensor_method, tensor_property, wrap
-from retrograd.tensor.size import layout, sparse_coo, sparse_csr, strided
+from retrograd.tensor.size import layout, sparse_coo, sparse_csc, sparse_csr, strided
 
 if TYPE_CHECKING:
     from retrograd.engine.sparse_array import SparseArray
@@ -56,10 +56,12 @@ def to_sparse(
         raise errors.unsupported("to_sparse(blocksize=...): block layouts")
     if layout is None or layout is sparse_coo:
         return conversions.to_sparse(self, sparse_dim)
-    if layout is sparse_csr:
-        return conversions.to_csr(self, dense_dim)
+    if layout is sparse_csr or layout is sparse_csc:
+        return conversions.to_compressed(self, layout, dense_dim)
     if layout is strided:
-        raise runtime_error("to_sparse: conversion from Strided to Strided is not supported")
+        raise runtime_error(
+            "to_sparse: conversion from Strided to Strided is not supported", code="RG306"
+        )
     raise errors.unsupported(f"to_sparse(layout={layout!r})")
 
 
@@ -81,10 +83,23 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return conversions.to_csr(self, dense_dim)
 
 
+@tensor_method
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The entries that are not zero, compressed by columns.
+
+    >>> torch.eye(2).to_sparse_csc()
+    tensor(ccol_indices=tensor([0, 1, 2]),
+           row_indices=tensor([0, 1]),
+           values=tensor([1., 1.]), size=(2, 2), nnz=2, layout=torch.sparse_csc)
+    """
+    return conversions.to_compressed(self, sparse_csc, dense_dim)
+
+
 def _refuse_layout(name: str) -> Any:
     def refuse(self: Tensor, *args: object, **options: object) -> Tensor:
         raise errors.unsupported(
-            f"Tensor.{name}: of the compressed layouts there is torch.sparse_csr"
+            f"Tensor.{name}: of the compressed layouts there are torch.sparse_csr and "
+            "torch.sparse_csc"
         )
 
     refuse.__name__ = refuse.__qualname__ = name
@@ -92,7 +107,7 @@ def _refuse_layout(name: str) -> Any:
     return refuse
 
 
-for _name in ("to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "ccol_indices", "row_indices"):
+for _name in ("to_sparse_bsr", "to_sparse_bsc"):
     tensor_method(_refuse_layout(_name))
 
 
@@ -179,6 +194,20 @@ def crow_indices(self: Tensor) -> Tensor:
 def col_indices(self: Tensor) -> Tensor:
     """The columns of the entries of a tensor compressed by rows."""
     refuse_strided("col_indices", self, "csr")
+    return wrap(sparse_of(self).indices[1])
+
+
+@tensor_method
+def ccol_indices(self: Tensor) -> Tensor:
+    """Where the entries of each column begin, in a tensor compressed by columns."""
+    refuse_strided("ccol_indices", self, "csc")
+    return wrap(sparse_of(self).indices[0])
+
+
+@tensor_method
+def row_indices(self: Tensor) -> Tensor:
+    """The rows of the entries of a tensor compressed by columns."""
+    refuse_strided("row_indices", self, "csc")
     return wrap(sparse_of(self).indices[1])
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.engine.sparse_array import coo, csr
+from retrograd.engine.sparse_array import SparseArray, coo
 from retrograd.notices import explained
 from retrograd.ops.making.construction import as_class
 from retrograd.sparse.checking import ascending
 from retrograd.sparse.graph import as_tensor, sparse_of
 from retrograd.tensor import Tensor, wrap
-from retrograd.tensor.size import Size, layout, sparse_coo, sparse_csr
+from retrograd.tensor.size import Size, layout, sparse_coo, sparse_csc, sparse_csr
 
 
 def parts(tensor: Tensor) -> tuple[Any, ...]:
@@ -28,18 +28,22 @@ def rebuilt(kind: layout, data: tuple[Any, ...]) -> Tensor:
         indices, values, size, *rest = data
         made = coo(indices._array, values._array, tuple(size), bool(rest and rest[0]))
         return as_tensor(made)
-    if kind is not sparse_csr:
-        raise explained(NotImplementedError(f"rebuilding sparse tensor for layout {kind}"))
-    rows, columns, values, size = data
-    ordered = ascending(rows._array, columns._array)
-    return as_tensor(csr(rows._array, columns._array, values._array, tuple(size), ordered))
+    if kind not in (sparse_csr, sparse_csc):
+        raise explained(
+            NotImplementedError(f"rebuilding sparse tensor for layout {kind}"), code="RG306"
+        )
+    pointers, plain, values, size = data
+    indices = (pointers._array, plain._array)
+    made = SparseArray(kind, indices, values._array, tuple(size), ascending(*indices))
+    return as_tensor(made)
 
 
 def rebuild_pickled(
     kind: type[Tensor], data: tuple[Any, ...], name: str, requires_grad: bool, attributes: Any
 ) -> Tensor:
     """A sparse tensor, or one of a subclass, from its pickle."""
-    made = as_class(rebuilt({"sparse_coo": sparse_coo, "sparse_csr": sparse_csr}[name], data), kind)
+    known = {known.name: known for known in (sparse_coo, sparse_csr, sparse_csc)}
+    made = as_class(rebuilt(known[name], data), kind)
     made.requires_grad_(requires_grad)
     made.__dict__.update(attributes)
     return made

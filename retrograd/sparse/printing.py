@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrograd import dtypes
-from retrograd.sparse.graph import sparse_of
+from retrograd.sparse.graph import names_of, sparse_of
 from retrograd.tensor import Array, Tensor
 from retrograd.tensor.size import sparse_coo
 from retrograd.tensors import printing
@@ -33,9 +33,10 @@ def text_of(tensor: Tensor, prefix: str) -> str:
         separator = ",\n" + " " * indent
         text += separator + _part("values", array.values, indent) + separator
     else:
-        text = prefix + _part("crow_indices", array.indices[0], indent)
+        starts, others = names_of(array.layout)
+        text = prefix + _part(starts, array.indices[0], indent)
         separator = ",\n" + " " * indent
-        text += separator + _part("col_indices", array.indices[1], indent)
+        text += separator + _part(others, array.indices[1], indent)
         text += separator + _part("values", array.values, indent)
     suffixes.append(f"layout={array.layout!r}")
     if tensor.requires_grad:

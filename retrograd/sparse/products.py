@@ -21,7 +21,7 @@ from retrograd.ops import errors
 from retrograd.ops.making.arguments import as_element
 from retrograd.sparse.conversions import (
     coalesced_pattern,
-    from_csr_values,
+    from_compressed_values,
     from_values,
     take_places,
     to_dense,
@@ -37,13 +37,24 @@ def _check(sparse: Tensor, dense: Tensor) -> None:
     """A sparse matrix and a dense one that can be multiplied."""
     array = sparse_of(sparse)
     if array.sparse_dim != 2 or array.dense_dim:
-        raise runtime_error(f"addmm: matrices expected, got {array.sparse_dim}D tensor")
+        raise runtime_error(
+            f"addmm: matrices expected, got {array.sparse_dim}D tensor", code="RG202"
+        )
     if dense._array.ndim != 2:
-        raise runtime_error(f"addmm: matrices expected, got {dense._array.ndim}D tensor")
+        raise runtime_error(
+            f"addmm: matrices expected, got {dense._array.ndim}D tensor", code="RG202"
+        )
+    if dense._array.shape[0] != array.shape[1] and sparse.layout is not sparse_coo:
+        (rows, inner), (height, columns) = array.shape, dense._array.shape
+        raise runtime_error(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {height}x{columns})",
+            code="RG202",
+        )
     if dense._array.shape[0] != array.shape[1]:
         raise runtime_error(
             f"addmm: Argument #3 (dense): Expected dim 0 size {array.shape[1]}, got "
-            f"{dense._array.shape[0]}"
+            f"{dense._array.shape[0]}",
+            code="RG202",
         )
     check_dtypes(sparse, dense)
 
@@ -168,7 +179,9 @@ def mm(one: Tensor, two: Tensor) -> Tensor:
 def _check_matrices(one: Tensor, two: Tensor) -> None:
     for tensor in (one, two):
         if tensor._array.ndim != 2 or (is_sparse(tensor) and sparse_of(tensor).dense_dim):
-            raise runtime_error(f"addmm: matrices expected, got {tensor._array.ndim}D tensor")
+            raise runtime_error(
+                f"addmm: matrices expected, got {tensor._array.ndim}D tensor", code="RG202"
+            )
     (rows, inner), (height, columns) = one._array.shape, two._array.shape
     if inner != height:
         raise runtime_error(
@@ -183,11 +196,11 @@ def _check_matrices(one: Tensor, two: Tensor) -> None:
 def masked_product(pattern: Tensor, one: Tensor, two: Tensor) -> Tensor:
     """``one @ two.T`` at the places of a sparse tensor, which is the layout of the result."""
     mask = coalesced_pattern(pattern)
-    places = mask.indices if mask.layout is sparse_coo else sums.coo_of_csr(mask).indices
+    places = mask.indices if mask.layout is sparse_coo else sums.places_of(mask).indices
     values: Tensor = apply(_ProductsAt, one, two, places)
     if mask.layout is sparse_coo:
         return from_values(places, values, mask.shape, True)
-    return from_csr_values(mask.indices[0], mask.indices[1], values, mask.shape)
+    return from_compressed_values(mask.layout, mask.indices, values, mask.shape)
 
 
 class _ProductsAt(Function):
@@ -363,7 +376,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1, alpha: flo
     """`torch.addmm` where an operand is sparse."""
     if is_sparse(input):
         if input.layout is sparse_coo:
-            raise runtime_error("expand is unsupported for Sparse tensors")
+            raise runtime_error("expand is unsupported for Sparse tensors", code="RG306")
         raise missing("addmm", input)
     if is_sparse(mat1) and not is_sparse(mat2):
         _check(mat1, mat2)
@@ -401,9 +414,9 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     array = sparse_of(input)
     if array.ndim != 2 or array.sparse_dim != 2 or vec._array.ndim != 1:
         raise runtime_error(f"mv: two tensor dim should be 2 and 1, but got {array.ndim} and "
-                f"{vec._array.ndim}")  # fmt: skip
+                f"{vec._array.ndim}", code="RG202")  # fmt: skip
     if array.shape[1] != vec._array.shape[0]:
-        raise runtime_error("mv: expected self.size(-1) == vec.size(-1)")
+        raise runtime_error("mv: expected self.size(-1) == vec.size(-1)", code="RG202")
     check_dtypes(input, vec)
     made: Tensor = apply(_Mv, input, vec)
     return made
@@ -438,12 +451,16 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         raise missing("bmm", input if is_sparse(input) else mat2)
     array = sparse_of(input)
     if array.sparse_dim != 3 or array.ndim != 3 or mat2._array.ndim != 3:
-        raise runtime_error("bmm_sparse: Tensor 'self' and 'mat2' must be 3D")
+        raise runtime_error("bmm_sparse: Tensor 'self' and 'mat2' must be 3D", code="RG202")
     (batch, _, inner), other = array.shape, mat2._array.shape
     if other[0] != batch:
-        raise runtime_error("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
+        raise runtime_error(
+            "bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match", code="RG202"
+        )
     if other[1] != inner:
-        raise runtime_error("bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")
+        raise runtime_error(
+            "bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match", code="RG202"
+        )
     check_dtypes(input, mat2)
     made: Tensor = apply(_Bmm, input, mat2)
     return made

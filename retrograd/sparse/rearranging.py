@@ -16,7 +16,7 @@ from retrograd.ops.registry import RECORDED
 from retrograd.sparse.conversions import to_sparse
 from retrograd.sparse.graph import apply, as_tensor, is_sparse, missing, node, sparse_of
 from retrograd.tensor import Array, Tensor, wrap
-from retrograd.tensor.size import sparse_coo
+from retrograd.tensor.size import sparse_coo, sparse_csc, sparse_csr
 
 
 def _dim(dim: int, count: int) -> int:
@@ -88,14 +88,40 @@ def permute(tensor: Tensor, dims: Any, function: Any = _PermuteAny) -> Tensor:
         )
     order = tuple(_dim(dim, array.ndim) for dim in dims)
     if len(set(order)) != len(order):
-        raise runtime_error("permute(): duplicate dims are not allowed.")
+        raise runtime_error("permute(): duplicate dims are not allowed.", code="RG205")
     if any(axis >= array.sparse_dim for axis in order[: array.sparse_dim]):
         raise runtime_error(
             "permute(sparse_coo): transpositions between sparse and dense dimensions are not "
-            "allowed.Only transpositions within sparse and dense dimensions are supported."
+            "allowed.Only transpositions within sparse and dense dimensions are supported.",
+            code="RG205",
         )
     made: Tensor = apply(function, tensor, order)
     return made
+
+
+class _Turned(Function):
+    """The transpose of a compressed matrix: what were rows are columns, and nothing is moved."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
+        array = sparse_of(tensor)
+        kind = sparse_csc if array.layout is sparse_csr else sparse_csr
+        shape = array.shape[::-1]
+        return as_tensor(SparseArray(kind, array.indices, array.values, shape, array.coalesced))
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: Tensor) -> Tensor:
+        return grad.transpose(0, 1)
+
+
+@node("TBackward0")
+class _TurnedT(_Turned):
+    pass
+
+
+@node("TransposeBackward0")
+class _TurnedTranspose(_Turned):
+    pass
 
 
 def transpose(tensor: Tensor, dim0: int, dim1: int, function: FunctionMeta = _Transpose) -> Tensor:
@@ -104,10 +130,10 @@ def transpose(tensor: Tensor, dim0: int, dim1: int, function: FunctionMeta = _Tr
     order = list(range(count))
     one, two = _dim(dim0, count), _dim(dim1, count)
     if tensor.layout is not sparse_coo:
-        raise errors.unsupported(
-            "transpose of a tensor of layout torch.sparse_csr: the result has layout "
-            "torch.sparse_csc in PyTorch; to_sparse_coo() can be transposed"
-        )
+        if one == two:
+            return tensor
+        turned: Tensor = apply(_TurnedT if function is _T else _TurnedTranspose, tensor)
+        return turned
     if count:
         order[one], order[two] = order[two], order[one]
     return permute(tensor, order, function)
@@ -119,7 +145,8 @@ def t(tensor: Tensor) -> Tensor:
     if tensor.layout is sparse_coo and (array.sparse_dim > 2 or array.dense_dim):
         raise runtime_error(
             "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
-            f"{array.sparse_dim} sparse and {array.dense_dim} dense dimensions"
+            f"{array.sparse_dim} sparse and {array.dense_dim} dense dimensions",
+            code="RG205",
         )
     return transpose(tensor, 0, 0 if array.ndim < 2 else 1, _T)
 
@@ -171,7 +198,8 @@ def index_select(tensor: Tensor, dim: int, index: Tensor) -> Tensor:
             IndexError(
                 f"index_select(): index contains {int(bad)} that is out of range for tensor of "
                 f"size {list(array.shape)} at dimension {dim}"
-            )
+            ),
+            code="RG204",
         )
     made: Tensor = apply(_IndexSelect, tensor, dim, numbers % size if size else numbers)
     return made
@@ -210,11 +238,12 @@ class _Select(_Refused):
 
 def select(tensor: Tensor, dim: int, index: int) -> Tensor:
     """One slice; dense once no sparse dimension is left."""
-    if tensor.layout is not sparse_coo:
+    compressed = tensor.layout is not sparse_coo
+    if compressed:
         tensor = to_sparse(tensor)
     array = sparse_of(tensor)
     if not array.ndim:
-        raise explained(IndexError("select() cannot be applied to a 0-dim tensor."))
+        raise explained(IndexError("select() cannot be applied to a 0-dim tensor."), code="RG204")
     dim = _dim(dim, array.ndim)
     size = array.shape[dim]
     if not -size <= index < size:
@@ -226,6 +255,8 @@ def select(tensor: Tensor, dim: int, index: int) -> Tensor:
             code="RG204",
         )
     made: Tensor = apply(_Select, tensor, dim, int(index) % size)
+    if compressed and is_sparse(made):
+        sparse_of(made).coalesced = True  # a row or a column of entries that are in order
     return made
 
 
@@ -265,7 +296,8 @@ def _check_joined(tensors: list[Tensor]) -> None:
         if not is_sparse(tensor):
             raise runtime_error(
                 "Concatenating sparse tensors, but a dense tensor was found at position "
-                f"{position}."
+                f"{position}.",
+                code="RG306",
             )
         _coo_only("cat", tensor)
 
@@ -318,13 +350,15 @@ def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
             raise runtime_error(
                 "All tensors must have the same number of sparse and dense dimensions: "
                 f"tensor 0 has {first.sparse_dim} and {first.dense_dim}, but tensor at "
-                f"position {position} has {array.sparse_dim}, {array.dense_dim}."
+                f"position {position} has {array.sparse_dim}, {array.dense_dim}.",
+                code="RG206",
             )
         if rest != expected:
             raise runtime_error(
                 f"All tensors must have the same shape: {list(first.shape)} (except in the "
                 f"concatenating dimension), but found shape: {list(array.shape)} at position "
-                f"{position}"
+                f"{position}",
+                code="RG206",
             )
         if tensor.dtype is not tensors[0].dtype:
             raise errors.unsupported("cat of sparse tensors of different dtypes")
@@ -395,7 +429,8 @@ def copy_in_place(target: Tensor, source: Tensor) -> Tensor:
     if not is_sparse(target) or not is_sparse(source):
         raise runtime_error(
             "copy_() between dense and sparse Tensors is not implemented! Found self type = "
-            f"{target.type()} and src type = {source.type()}"
+            f"{target.type()} and src type = {source.type()}",
+            code="RG306",
         )
     if STATE.grad_enabled and (target.requires_grad or source.requires_grad):
         raise errors.unsupported("recording copy_ of a sparse tensor")

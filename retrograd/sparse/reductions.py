@@ -23,6 +23,7 @@ from retrograd.sparse.graph import (
     apply,
     as_tensor,
     is_sparse,
+    layout_name,
     missing,
     node,
     refuse_strided,
@@ -111,7 +112,7 @@ class _SumBackward(_SumDims):
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         if is_sparse(grad):
-            raise runtime_error("expand is unsupported for Sparse tensors")
+            raise runtime_error("expand is unsupported for Sparse tensors", code="RG306")
         (tensor,) = ctx.saved_tensors
         for dim in ctx.dims:
             grad = grad.unsqueeze(dim)
@@ -135,8 +136,18 @@ def sum_method(
     if dim is None or (not isinstance(dim, int) and not len(dim)):
         made: Tensor = apply(_SumAll, tensor)
         return made
+    if tensor.layout is sparse_csr and not keepdim:
+        raise runtime_error(
+            "reduction operations on CSR tensors with keepdim=False is unsupported", code="RG306"
+        )
     if tensor.layout is sparse_csr:
         raise missing("sum.dim_IntList", tensor)
+    if tensor.layout is not sparse_coo:
+        raise runtime_error(
+            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but "
+            f"got layout {layout_name(tensor)}",
+            code="RG306",
+        )
     dims = _dims(dim, tensor._array.ndim)
     made = apply(_SumBackward, tensor, dims)
     if keepdim:
@@ -298,7 +309,8 @@ def norm(tensor: Tensor, order: str | float = 2, dim: object = None, **options: 
     if dim is not None and len(_dims(dim, tensor._array.ndim)) != tensor._array.ndim:
         raise runtime_error(
             "norm_sparse currently only supports full reductions, so 'dim' must either be "
-            "empty or contain all dimensions of the input"
+            "empty or contain all dimensions of the input",
+            code="RG306",
         )
     given = [name for name, value in options.items() if value]
     if given or order == "nuc":

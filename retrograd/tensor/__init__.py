@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.notices import runtime_error
 from retrograd.tensor.size import CPU, Size, device, device_of, layout, strided
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class TensorMeta:
 
     __slots__ = (
         "accumulator",
+        "counted",
         "flagged",
         "frozen",
         "grad",
@@ -81,6 +83,7 @@ class TensorMeta:
         self.retains_grad = False
         self.retains_number = 0
         self.inference = False
+        self.counted: VersionCell | None = None  # see `engine.inference.count_writes`
         self.flagged: object = None  # see `engine.inference`
         self.frozen: Cut | None = None  # the line that set requires_grad to False last
         self.tangents: dict[DualLevel, Tensor] | None = None  # by dual level; see autograd.forward
@@ -123,10 +126,9 @@ class Tensor(Attached):
     # NumPy must let our reflected operators handle `ndarray * tensor`
     __array_priority__ = 1000
 
-    # every tensor is on the CPU; `sparse.methods` replaces what is said of sparse layouts
-    is_cuda = is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
+    # `sparse.methods` replaces what is said of sparse layouts
+    is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
     is_nested = is_sparse_csr = False
-    is_cpu = True
 
     # ------------------------------------------------------------------ facts of the array
 
@@ -144,6 +146,16 @@ class Tensor(Attached):
     def device(self) -> device:
         """Where the elements live."""
         return CPU if type(self._array) is ndarray else device_of(self._array)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the elements live on the CPU."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements live on a CUDA device."""
+        return self.device.type == "cuda"
 
     @property
     def layout(self) -> layout:
@@ -183,7 +195,10 @@ class Tensor(Attached):
         if cell is None:
             return 0
         if not cell.counts:
-            raise RuntimeError("Inference tensors do not track version counter.")
+            counted = None if self._meta is None else self._meta.counted
+            if counted is not None:
+                return counted.version
+            raise runtime_error("Inference tensors do not track version counter.", code="RG113")
         return cell.version
 
     @property

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 from types import NotImplementedType
 from typing import Any, SupportsIndex, overload
 
+from retrograd.above import above
 from retrograd.backend import NAMED, Backend, backend_of
+from retrograd.backend.cuda import cuda_backend, why_missing
 from retrograd.notices import explained, runtime_error
 
 
@@ -56,7 +59,9 @@ _DEVICE_TYPES = (
 
 
 class device:
-    """Where a tensor lives. Only ``cpu`` holds data now; others can be named and compared.
+    """Where a tensor lives: ``cpu``, ``cuda`` where there is one; others can be named and compared.
+
+    ``with torch.device("cuda"):`` new tensors are made there.
 
     >>> torch.device("cuda:1").index
     1
@@ -75,11 +80,12 @@ class device:
             whole = type
             type, _, number = type.partition(":")
             if not type.replace("_", "").isalpha() or (":" in whole and not number.isdigit()):
-                raise RuntimeError(f"Invalid device string: '{whole}'")
+                raise runtime_error(f"Invalid device string: '{whole}'", code="RG302")
             if number and index is not None:
-                raise RuntimeError(
+                raise runtime_error(
                     "type (string) must not include an index because index was passed "
-                    f"explicitly: {whole}"
+                    f"explicitly: {whole}",
+                    code="RG302",
                 )
             index = int(number) if number else index
         if type not in _DEVICE_TYPES:
@@ -108,12 +114,15 @@ class device:
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
-        """As a context the device is where new tensors go: only the CPU can be."""
-        require_cpu(self)
+        """As a context the device is where new tensors go."""
+        backend_at(self)
+        _DEFAULT.entered = (*_DEFAULT.entered, self)
+        _DEFAULT.told()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        return None
+        _DEFAULT.entered = _DEFAULT.entered[:-1]
+        _DEFAULT.told()
 
 
 CPU = device("cpu")
@@ -123,32 +132,76 @@ Device = device | str | int | None
 """What may stand for a device."""
 
 
+class _Default(threading.local):
+    """Where new tensors go in this thread."""
+
+    chosen: device | None = None  # by `set_default_device`
+    entered: tuple[device, ...] = ()  # by ``with torch.device(...):``, the innermost last
+    counted = False
+
+    def told(self) -> None:
+        """Note a change: where it is not the CPU, no call may take the CPU's shortcuts."""
+        elsewhere = default_device().type != "cpu"
+        if elsewhere != self.counted:
+            self.counted = elsewhere
+            default_moved(1 if elsewhere else -1)
+
+
+_DEFAULT = _Default()
+
+
+@above
+def default_moved(change: int) -> None:
+    """Count the threads whose new tensors go elsewhere than to the CPU."""
+    raise NotImplementedError
+
+
+def default_device() -> device:
+    """Where new tensors go in this thread."""
+    return _DEFAULT.entered[-1] if _DEFAULT.entered else _DEFAULT.chosen or CPU
+
+
+def set_default(where: device | None) -> None:
+    """Choose where new tensors go in this thread; None is the CPU."""
+    backend_at(CPU if where is None else where)
+    _DEFAULT.chosen = where
+    _DEFAULT.told()
+
+
 def backend_at(where: object) -> Backend:
-    """The backend of a ``device=`` argument; None is the CPU. An unknown device raises."""
-    if where is None or where is CPU or where == "cpu":
+    """The backend of a ``device=`` argument; None is the default. An unknown device raises."""
+    if where is None:
+        where = default_device()
+    if where is CPU or where == "cpu":
         return NAMED["cpu"]
     wanted = where if isinstance(where, device) else device(where)
     found = NAMED.get(wanted.type)
+    if found is None and wanted.type == "cuda":
+        found = cuda_backend()
+        missing = why_missing()
+        if missing is not None:
+            raise explained(missing.error(), code="RG302")
     if found is not None:
+        found.check_index(wanted.index)
         return found
-    if wanted.type == "cuda":
-        raise explained(AssertionError("Torch not compiled with CUDA enabled"), code="RG302")
-    raise RuntimeError(
-        f"device '{wanted}' is not available: this build of retrograd computes on the CPU only"
+    raise runtime_error(
+        f"device '{wanted}' is not available: this build of retrograd computes on the CPU only",
+        code="RG302",
     )
 
 
-def require_cpu(where: object) -> None:
-    """Accept None and the CPU; any other device raises an error that says what to do."""
-    found = backend_at(where)
+def refuse_elsewhere(what: str, where: object) -> None:
+    """Accept None and the CPU; for any other device the error names what is not there."""
+    found = backend_at(CPU if where is None else where)
     if found.name != "cpu":
-        raise RuntimeError(f"not supported on device '{found.name}' yet")
+        text = f"retrograd does not support {what} on device '{found.name}'"
+        raise explained(NotImplementedError(text), code="RG901")
 
 
 def device_of(array: object) -> device:
     """The device of an array."""
     found = backend_of(array)
-    return CPU if found.name == "cpu" else device(found.name, 0)
+    return CPU if found.name == "cpu" else device(found.name, found.index(array))
 
 
 class layout:

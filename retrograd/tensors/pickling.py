@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from retrograd.above import above
+from retrograd.backend import CPU, backend_of
 from retrograd.engine.hooks import warn_if_has_hooks
 from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.sparse_array import SPARSE_ARRAY
@@ -21,9 +22,10 @@ from retrograd.ops.making.construction import as_class, shared_array
 from retrograd.ops.making.memory import address_of, owner_of, region, strides_of
 from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, tensor_method, wrap
+from retrograd.tensor.size import backend_at
 
 
-def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
+def rebuilt(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     made = as_class(wrap(array), kind)
     if STATE.inference:
         mark_inference(made)
@@ -40,7 +42,7 @@ def _as(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
 def __copy__(self: Tensor) -> Tensor:
     """A tensor of its own that shares the memory; a leaf, as in PyTorch."""
     warn_if_has_hooks(self)
-    made = _as(type(self), self._array, self.requires_grad)
+    made = rebuilt(type(self), self._array, self.requires_grad)
     made.__dict__.update(self.__dict__)
     return made
 
@@ -59,7 +61,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     done: Tensor | None = memo.get(id(self))
     if done is not None:
         return done
-    made = _as(type(self), _deep_copy(self, memo), self.requires_grad)
+    made = rebuilt(type(self), _deep_copy(self, memo), self.requires_grad)
     memo[id(self)] = made
     meta = self._meta
     if meta is not None and meta.grad is not None:
@@ -97,11 +99,13 @@ def rebuild_tensor(
     axes: tuple[int, ...],
     requires_grad: bool,
     attributes: dict[str, object],
+    where: str = "cpu",
 ) -> Tensor:
     """A tensor from its pickle."""
     if not array.flags.writeable:
         array = array.copy()  # a buffer that came out of band
-    made = _as(kind, shared_array(array).transpose(axes), requires_grad)
+    array = backend_at(where).from_numpy(shared_array(array))
+    made = rebuilt(kind, array.transpose(axes), requires_grad)
     made.__dict__.update(attributes)
     return made
 
@@ -119,9 +123,12 @@ def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     if type(array) is SPARSE_ARRAY:
         return pickled_sparse(self)
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
-    packed = np.ascontiguousarray(array.transpose(axes)).reshape([array.shape[i] for i in axes])
+    backend = backend_of(array)
+    turned = backend.to_numpy(array.transpose(axes))
+    packed = np.ascontiguousarray(turned).reshape([array.shape[i] for i in axes])
     order = tuple(int(i) for i in np.argsort(axes))
-    return (rebuild_tensor, (type(self), packed, order, self.requires_grad, dict(self.__dict__)))
+    arguments = (type(self), packed, order, self.requires_grad, dict(self.__dict__))
+    return (rebuild_tensor, arguments if backend is CPU else (*arguments, str(self.device)))
 
 
 def rebuild_dtype(name: str) -> UnavailableDtype:

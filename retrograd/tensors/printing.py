@@ -260,6 +260,8 @@ def _python_numbers(array: Array) -> list[Any]:
     """The entries in row-major order as Python numbers, which hold each of them exactly."""
     if array.dtype.kind in "fciub":
         return array.reshape(-1).tolist()
+    if array.dtype.name == "complex32":
+        return array.reshape(-1).astype(numpy.complex64).tolist()
     if array.dtype.name == "bfloat16":
         return array.reshape(-1).astype(numpy.float32).tolist()
     raise TypeError(f"cannot print entries of dtype {array.dtype.name}")
@@ -269,7 +271,7 @@ def _format_cells(array: Array, options: _PrintOptions) -> tuple[list[str], int]
     """One string per entry, and the columns each is counted with when lines are wrapped."""
     numbers = _python_numbers(array)
     kind = array.dtype.kind
-    if kind == "c":
+    if kind == "c" or array.dtype.name == "complex32":
         real_cells, real_width = _format_floats([number.real for number in numbers], options)
         imag_cells, imag_width = _format_floats([number.imag for number in numbers], options)
         cells = [

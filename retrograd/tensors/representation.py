@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retrograd import dtypes
 from retrograd.above import above
+from retrograd.backend import NAMED, backend_of
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.signatures import forms
@@ -31,14 +32,16 @@ def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
         except RuntimeError:
             # a view that may not be used any more, because its base was written
             name = "Invalid"
+    backend = backend_of(tensor._array)
     return printing.format_tensor(
-        tensor._array,
+        backend.to_numpy(tensor._array),
         dtype_name=tensor.dtype.name,
         default_float=dtypes.get_default_dtype().name,
-        default_complex=dtypes.default_complex().name,
+        default_complex="complex128" if dtypes.DEFAULTS.float is dtypes.float64 else "complex64",
         requires_grad=requires_grad,
         grad_fn_name=name,
         prefix=prefix,
+        device=None if backend is NAMED["cpu"] else str(tensor.device),
         extra=_tangent_suffixes(tensor),
     )
 
@@ -83,4 +86,5 @@ def __format__(self: Tensor, spec: str) -> str:
     if not spec and (self._array.ndim or type(self) is not Tensor):
         return str(self)
     # a single element formats as the number it is
-    return printing.format_scalar_spec(self._array, spec, class_name=type(self).__name__)
+    array = backend_of(self._array).to_numpy(self._array)
+    return printing.format_scalar_spec(array, spec, class_name=type(self).__name__)

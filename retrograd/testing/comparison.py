@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
@@ -20,6 +21,7 @@ _TOLERANCES = {
     dtypes.bfloat16: (0.016, 1e-5),
     dtypes.float32: (1.3e-6, 1e-5),
     dtypes.float64: (1e-7, 1e-7),
+    dtypes.complex32: (0.001, 1e-5),
     dtypes.complex64: (1.3e-6, 1e-5),
     dtypes.complex128: (1e-7, 1e-7),
 }
@@ -361,7 +363,8 @@ def assert_allclose(
     warn_once(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a "
         "future release. Please use `torch.testing.assert_close()` instead. You can find detailed "
-        "upgrade instructions in https://github.com/pytorch/pytorch/issues/61844."
+        "upgrade instructions in https://github.com/pytorch/pytorch/issues/61844.",
+        user_level(),
     )
     make = PUBLIC["torch"]["tensor"]
     if not isinstance(actual, Tensor):

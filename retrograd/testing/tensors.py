@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
-from retrograd.tensor.size import require_cpu
+from retrograd.tensor.size import refuse_elsewhere
 
 
 def _bounds(low: float | None, high: float | None, kind: dtypes.dtype) -> tuple[float, float]:
@@ -34,7 +35,7 @@ def _bounds(low: float | None, high: float | None, kind: dtypes.dtype) -> tuple[
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
             "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
@@ -63,7 +64,7 @@ def make_tensor(
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu").shape
     torch.Size([2, 3])
     """
-    require_cpu(device)
+    refuse_elsewhere("make_tensor", device)
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     whole = dtype.category <= dtypes.INTEGER
     if noncontiguous and memory_format is not None:

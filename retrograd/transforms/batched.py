@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from retrograd import core
+from retrograd.backend import xp_of
 from retrograd.engine.state import GIL, HOT, STATE, TRANSFORMS, count_unusual
 from retrograd.engine.views import bump, refresh
 from retrograd.notices import explained, runtime_error
@@ -97,7 +98,7 @@ _ABOUT_MEMORY = (np.may_share_memory, np.shares_memory)
 
 
 class LogicalArray:
-    """The facts of one example's array. `isinstance` sees an ndarray, NumPy itself does not.
+    """The facts of one example's array. `isinstance` sees the device's array, NumPy does not.
 
     So NumPy asks the protocols below for the elements, and they raise.
     """
@@ -123,7 +124,7 @@ class LogicalArray:
 
     @property
     def __class__(self) -> Any:
-        return np.ndarray
+        return self._whole.__class__
 
     @__class__.setter
     def __class__(self, value: object) -> None:
@@ -136,6 +137,8 @@ class LogicalArray:
     flags = property(lambda self: self._example.flags)
     ctypes = property(lambda self: self._example.ctypes)
     base = property(lambda self: self._example)
+    data = property(lambda self: self._whole.data)
+    device = property(lambda self: self._whole.device)
 
     def swapaxes(self, first: int, second: int) -> LogicalArray:
         """The facts with two dimensions swapped."""
@@ -194,9 +197,9 @@ def _example_of(array: Any, dim: int) -> Array:
     if whole.shape[dim]:
         example: Array = whole[first]
     else:
-        example = np.empty((*whole.shape[:dim], *whole.shape[dim + 1 :]), whole.dtype)
-    example.flags.writeable = False
-    return example
+        example = xp_of(whole).empty((*whole.shape[:dim], *whole.shape[dim + 1 :]), whole.dtype)
+    found: Array = xp_of(whole).read_only(example)
+    return found
 
 
 # ------------------------------------------------------------------------------- the tensor
@@ -223,7 +226,9 @@ class BatchedTensor(Tensor):
 
     @_array.setter
     def _array(self, value: object) -> None:
-        raise RuntimeError("the memory of a tensor cannot be replaced inside of vmap")
+        raise runtime_error(
+            "the memory of a tensor cannot be replaced inside of vmap", code="RG603"
+        )
 
     @property
     def _cell(self) -> VersionCell | None:
@@ -549,7 +554,7 @@ def batched_inplace(target: Tensor, shadow: Tensor, writer: str) -> None:
         name = {"_fill_tensor_in_place": "fill_"}.get(writer, writer)
         if name not in ("fill_", "index_put_"):
             name = "inplace arithmetic"
-        raise runtime_error(_INPLACE.replace("inplace arithmetic", name))
+        raise runtime_error(_INPLACE.replace("inplace arithmetic", name), code="RG603")
     assert isinstance(target, BatchedTensor)
     target._physical.copy_(shadow._physical.movedim(shadow._batch_dim, target._batch_dim))
     cell = target._physical._cell

@@ -14,7 +14,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.above import above
-from retrograd.backend import NAMED, backend_of
+from retrograd.backend import backend_of, can_write, xp_of
 from retrograd.backend.arrays import DType
 from retrograd.backend.quiet import QUIET, enter_quiet, leave_quiet
 from retrograd.engine.sparse_array import as_array
@@ -25,6 +25,7 @@ from retrograd.ops.calling.plan import CallPlan, Rule, Source
 from retrograd.ops.calling.recording import array_fact
 from retrograd.ops.registry import RECORDED, Op, names_of
 from retrograd.tensor import Tensor, wrap
+from retrograd.transforms.batched import LogicalArray
 from retrograd.transforms.forward import (
     NOBODY,
     TRACE,
@@ -277,7 +278,8 @@ class OpCall:
         if output._level:
             start: Tensor = RECORDED.zeros_like(output)
         else:
-            start = wrap(NAMED["cpu"].xp.zeros(output._array.shape, output._array.dtype))
+            like = output._array
+            start = wrap(xp_of(like).zeros(like.shape, like.dtype))
         start._requires_grad = True
         start.__dict__[TRACE] = NOBODY
         return start
@@ -320,11 +322,12 @@ class OpCall:
 
     def _is_shared(self, tangent: Tensor) -> bool:
         """Whether a write into a new tangent could change another one, or is impossible."""
-        if tangent._view is not None or not tangent._array.flags.writeable:
+        if tangent._view is not None or not can_write(tangent._array):
             return True
         share = backend_of(tangent._array).xp.shares_memory
+        memory = _whole(tangent._array)
         for other in self.tangents:
-            if other is not None and share(tangent._array, other._array):
+            if other is not None and share(memory, _whole(other._array)):
                 return True
         return False
 
@@ -340,3 +343,10 @@ def _in_type(tensor: Tensor, dtype: DType) -> Tensor:
 
 def _zeros(output: Tensor) -> Tensor:
     return RECORDED.zeros_like(output)
+
+
+def _whole(array: Any) -> Any:
+    """The array with all examples of a batch."""
+    while type(array) is LogicalArray:
+        array = array._whole
+    return array

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 PyTree = Any
+Context = Any
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 _Test = Callable[[Any], bool]
@@ -155,6 +156,19 @@ def is_namedtuple(obj: object) -> bool:
     """Whether a value, or a class, is a named tuple."""
     kind = obj if isinstance(obj, type) else type(obj)
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+is_namedtuple_instance = is_namedtuple
+
+
+def is_namedtuple_class(cls: object) -> bool:
+    """Whether a class is one of named tuples."""
+    return isinstance(cls, type) and is_namedtuple(cls)
+
+
+def _get_node_type(tree: object) -> Any:
+    """The key of a value in `SUPPORTED_NODES`: its class, or `namedtuple`."""
+    return namedtuple if is_namedtuple(type(tree)) else type(tree)
 
 
 def tree_map(

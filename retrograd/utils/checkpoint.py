@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING, Any
 from retrograd import nn
 from retrograd.autograd.api import backward
 from retrograd.autograd.function import Function
+from retrograd.backend.arrays import DType
 from retrograd.dtypes import from_numpy_dtype
 from retrograd.engine.grad_mode import enable_grad, no_grad
 from retrograd.engine.state import STATE
 from retrograd.engine.walk import ENGINE
-from retrograd.lifecycle.site import user_site
+from retrograd.lifecycle.site import user_level, user_site
 from retrograd.namespaces import in_table
 from retrograd.notices import explained, explained_warning, runtime_error
-from retrograd.random import fork_rng, get_rng_state, set_rng_state
+from retrograd.random.state import from_random_states, random_states
 from retrograd.tensor import Tensor
 from retrograd.utils.checkpoint_errors import CheckpointError as CheckpointError
 from retrograd.utils.checkpoint_errors import debug_text
@@ -198,7 +199,7 @@ def check_backward_validity(inputs: Iterable[object]) -> None:
             explained_warning(
                 "None of the inputs have requires_grad=True. Gradients will be None", code="RG616"
             ),
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
 
@@ -233,7 +234,7 @@ def checkpoint(
                 "details on the differences between the two variants.",
                 code="RG616",
             ),
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -265,15 +266,12 @@ def checkpoint(
             code="RG616",
         )
     forward_context, recompute_context = context_fn()
-    state = get_rng_state() if preserve else None
+    states = random_states() if preserve else None
     autocast = _Autocast()
 
     def recompute(*inputs: object) -> None:
-        with fork_rng(devices=[], enabled=preserve):
-            if state is not None:
-                set_rng_state(state)
-            with autocast.again(), recompute_context:
-                function(*inputs, **kwargs)
+        with from_random_states(states), autocast.again(), recompute_context:
+            function(*inputs, **kwargs)
 
     if not STATE.grad_enabled:
         return function(*args, **kwargs)
@@ -302,15 +300,24 @@ class _Autocast:
     """The autocast of the forward pass, for the recomputation."""
 
     def __init__(self) -> None:
-        self.lower, self.cached = STATE.autocast, STATE.autocast_cache
+        self.lower = self._now()
+        self.cached = STATE.autocast_cache
+
+    @staticmethod
+    def _now() -> dict[str, DType | None]:
+        return {"cpu": STATE.autocast, "cuda": STATE.autocast_device}
 
     def again(self) -> AbstractContextManager[object]:
-        if (self.lower, self.cached) == (STATE.autocast, STATE.autocast_cache):
-            return contextlib.nullcontext()
+        now = self._now()
+        stack = contextlib.ExitStack()
         from retrograd.amp import autocast
 
-        lower = None if self.lower is None else from_numpy_dtype(self.lower)
-        return autocast("cpu", lower, lower is not None, self.cached)
+        for kind, lower in self.lower.items():
+            if lower != now[kind] or self.cached != STATE.autocast_cache:
+                dtype = None if lower is None else from_numpy_dtype(lower)
+                if kind == "cpu" or dtype is not None or now[kind] is not None:
+                    stack.enter_context(autocast(kind, dtype, dtype is not None, self.cached))
+        return stack
 
 
 def _describe(tensor: Tensor) -> dict[str, object]:
@@ -348,7 +355,7 @@ def checkpoint_sequential(
                 "more details on the differences between the two variants.",
                 code="RG616",
             ),
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -385,7 +392,7 @@ class CheckpointFunction(Function):
         """Run the function without recording."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.rng_state = get_rng_state() if preserve_rng_state else None
+        ctx.random_states = random_states() if preserve_rng_state else None
         ctx.autocast = _Autocast()
         ctx.others = [None if isinstance(item, Tensor) else item for item in args]
         ctx.places = [place for place, item in enumerate(args) if isinstance(item, Tensor)]
@@ -408,11 +415,8 @@ class CheckpointFunction(Function):
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[place] = tensor
         detached = detach_variable(tuple(inputs))
-        with fork_rng(devices=[], enabled=ctx.rng_state is not None):
-            if ctx.rng_state is not None:
-                set_rng_state(ctx.rng_state)
-            with enable_grad(), ctx.autocast.again():
-                outputs = ctx.run_function(*detached)
+        with from_random_states(ctx.random_states), enable_grad(), ctx.autocast.again():
+            outputs = ctx.run_function(*detached)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)
         pairs = [

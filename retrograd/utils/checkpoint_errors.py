@@ -41,7 +41,7 @@ def _error(message: str, spans: Sequence[tuple[Any, str]]) -> CheckpointError:
         story = Story()
         for place, (site, label) in enumerate(spans):
             story.add(CallSite(*site), label, primary=place == len(spans) - 1)
-        twin = make_error(message, spans=story.finish())
+        twin = make_error(message, code="RG118", spans=story.finish())
         error.code, error.report = twin.code, twin.report
         for note in getattr(twin, "__notes__", ()):
             error.add_note(note)

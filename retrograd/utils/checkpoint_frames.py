@@ -20,12 +20,12 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from retrograd.autograd.saved_hooks import refuse_if_disabled
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.node import Node, fill_node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE, Block
 from retrograd.lifecycle.site import user_site
-from retrograd.notices import runtime_error
 from retrograd.tensor import Tensor, cell_of, wrap
 from retrograd.utils.checkpoint_errors import (
     CheckpointError,
@@ -107,8 +107,7 @@ class _Hooks(Block):
         self.pair = (pack, unpack)
 
     def _inside(self) -> dict[str, object]:
-        if STATE.saved_hooks_refused is not None:
-            raise runtime_error(STATE.saved_hooks_refused)
+        refuse_if_disabled()
         return {"saved_hooks": (*STATE.saved_hooks, self.pair)}
 
 

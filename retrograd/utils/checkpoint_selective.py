@@ -303,18 +303,21 @@ class _Recalling(_Mode):
         calls = self.calls.get(overload)
         if calls is None:
             return None, _raises(
-                f"{overload} encountered during backward but not found in storage. {_MISMATCH}"
+                f"{overload} encountered during backward but not found in storage. {_MISMATCH}",
+                "RG118",
             )
         if index >= len(calls):
             return None, _raises(
                 f"{overload} invocation index {index} encountered during backward but not found "
-                f"in storage. {_MISMATCH}"
+                f"in storage. {_MISMATCH}",
+                "RG118",
             )
         entry = calls[index]
         if entry is _Mark.CONSUMED:
             return None, _raises(
                 "Trying to backward an extra time. You are only allowed to backward once on any "
-                "region computed under selective activation checkpoint."
+                "region computed under selective activation checkpoint.",
+                "RG101",
             )
         if entry is _Mark.RECOMPUTE:
             return None, _nothing
@@ -330,11 +333,13 @@ def _nothing() -> None:
 
 def _consume_mutated(consume: Callable[[], None]) -> None:
     consume()
-    raise runtime_error("Tensor cached during selective activation checkpoint has been mutated")
+    raise runtime_error(
+        "Tensor cached during selective activation checkpoint has been mutated", code="RG102"
+    )
 
 
-def _raises(message: str) -> Callable[[], None]:
+def _raises(message: str, code: str) -> Callable[[], None]:
     def fail() -> None:
-        raise runtime_error(message)
+        raise runtime_error(message, code=code)
 
     return fail

@@ -10,3 +10,4 @@ from typing_extensions import deprecated
 
 @deprecated('Not supported: nothing is downloaded; fetch the file yourself and read it with torch.load.')
 def load_url(*args: object, **options: object) -> NoReturn: ...
+from retrograd.hub import tqdm as tqdm

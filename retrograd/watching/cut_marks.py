@@ -18,7 +18,9 @@ from retrograd.watching.public_calls import PublicCalls
 from retrograd.watching.torch_types import TensorLike
 
 MARK = "_retrograd_mark"
+OWNER = "_retrograd_owner"  # on what `.data` has given: the tensor whose memory it is
 CHECKPOINT = "CheckpointFunction"  # what a reentrant checkpoint calls, in both libraries
+DEEPCOPY = "deepcopy"
 MOST_CUTS = 16  # on one mark; the newest are kept
 
 ESCAPES = frozenset("item numpy tolist __float__ __int__ __array__ __complex__ __index__".split())
@@ -148,6 +150,22 @@ class CutMarks:
 
         kind.__new__ = __new__
         self._undo.append(lambda: setattr(kind, "__new__", original))
+        copied = kind.__deepcopy__
+
+        def __deepcopy__(parameter: Any, memo: dict[int, object]) -> Any:
+            known = id(parameter) in memo
+            watch.paused += 1
+            try:
+                made = copied(parameter, memo)
+            finally:
+                watch.paused -= 1
+            before = watch.mark_of(parameter)
+            if before.live and not known:
+                watch.set_mark(made, Mark(0, before.cuts | {watch.event(DEEPCOPY, before.live)}))
+            return made
+
+        kind.__deepcopy__ = __deepcopy__
+        self._undo.append(lambda: setattr(kind, "__deepcopy__", copied))
 
     def _patch_variable(self) -> None:
         """The old `Variable(tensor)` neither; what it gives is a new leaf."""
@@ -288,7 +306,25 @@ class CutMarks:
             name = f".{attribute}"
         if name == "__setitem__":
             result = args[0]
+        owner = getattr(args[0], OWNER, None) if args else None
+        writes = name == "__setitem__" or (name.endswith("_") and not name.startswith("_"))
         self.pass_on(name, args, keywords, result)
+        if name == ".data" and isinstance(result, self.torch.Tensor):
+            setattr(result, OWNER, args[0])
+        if owner is not None and writes:
+            self._written_behind(name, owner, args, keywords)
+
+    def _written_behind(
+        self, name: str, owner: TensorLike, args: Sequence[object], keywords: Mapping[str, object]
+    ) -> None:
+        """`sums.data.add_(value)`: what is computed from `sums` depends on the value, unseen."""
+        live = 0
+        for tensor in tensors_in([args[1:], keywords], self.torch.Tensor):
+            live |= self.mark_of(tensor).live
+        if live and not (owner.is_leaf and owner.requires_grad):
+            before = self.mark_of(owner)
+            cuts = before.cuts | {self.event(f".data.{name}", live)}
+            self.set_mark(owner, Mark(before.live, cuts, before.escape))
 
     def pass_on(
         self, name: str, args: Sequence[object], keywords: Mapping[str, object], result: object

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from retrograd.watching.lines import Step
@@ -12,6 +13,7 @@ from retrograd.watching.records import (
     DirtyStep,
     EmptyStep,
     OptimizerStep,
+    PiledStep,
     UsedGradients,
     WastedBackward,
     ZeroGrad,
@@ -33,6 +35,16 @@ MANUAL_CALLS = 40
 MANUAL_ELEMENTS = 100_000
 
 
+@dataclass
+class Closures:
+    """A step that runs, and the calls of its closure."""
+
+    optimizer: OptimizerLike
+    stack: list[Step]
+    calls: list[Call] = field(default_factory=list)  # of backward, in it
+    piled: bool = False  # one has added to what another one has given
+
+
 class Gradients:
     """Follows the `.grad` of every parameter that an optimizer holds."""
 
@@ -48,8 +60,12 @@ class Gradients:
         self._kept: Counter[tuple[int, bool]] = Counter()  # of them: optimizer id, several lines
         self.received: set[int] = set()  # ids of parameters that ever had a gradient
         self.evaluated: set[int] = set()  # of modules in evaluation mode, at the last look
+        self.beside_frozen: set[int] = set()  # without a gradient, in a part with frozen ones
+        self.piled: list[PiledStep] = []
+        self._users: dict[int, tuple[OptimizerLike, list[Step]]] = {}  # id -> the last step of it
         self._used: dict[int, tuple[int, int]] = {}  # id -> (id, version) of the gradient at a step
         self._contaminated: dict[int, Call] = {}  # id -> the backward that added to a used one
+        self._standing: dict[int, tuple[int, int]] = {}  # id -> (id, version) before the backward
         self._fresh: dict[int, Call] = {}  # id -> the backward whose gradient waits for a step
         self._given: dict[int, tuple[int, int]] = {}  # id -> (id, version) as backward left it
         self._dropped: dict[int, list[tuple[Call, ZeroGrad]]] = {}  # id -> since the last step
@@ -58,14 +74,31 @@ class Gradients:
         self._manual: dict[int, tuple[tuple[int, int], float]] = {}  # id -> gradient, sum of values
         self._givers: dict[int, list[Call]] = {}  # id -> the backwards since it was empty
         self._tables: tuple[dict[int, Any], ...] = (
-            *(self._used, self._contaminated, self._fresh, self._given, self._givers),
+            *(self._used, self._contaminated, self._standing, self._fresh),
+            *(self._given, self._givers),
         )
         self._stepping: list[tuple[int, ZeroGrad | None]] = []  # steps that run now
+        self._closures: list[Closures] = []  # of these
         self._backwards = 0
 
     def who_received(self) -> list[list[bool]]:
         """For each optimizer, which of its parameters ever had a gradient."""
         return [[id(p) in self.received for p in parameters_of(o)] for o in self.optimizers]
+
+    def follow(self, table: dict[int, Any]) -> None:
+        """Let a table by parameter forget what belongs to a gradient that is cleared."""
+        self._tables += (table,)
+
+    def was_used(self, parameter: TensorLike) -> bool:
+        """Whether a step has used its gradient, which is as it was then."""
+        gradient = parameter.grad
+        return gradient is not None and self._used.get(id(parameter)) == (
+            *(id(gradient), gradient._version),
+        )
+
+    def held(self) -> list[TensorLike]:
+        """The parameters of all optimizers."""
+        return list(self._held())
 
     def sites_of(self, held: list[TensorLike]) -> int:
         """How many backward lines have added to these gradients since they were empty."""
@@ -77,6 +110,7 @@ class Gradients:
             return
         self.steps.forget(lambda step: calls.is_kept(step.calls))
         self.zeros = [zero for zero in self.zeros if calls.is_kept(zero.calls)]
+        self.piled = [step for step in self.piled if calls.is_kept(step.call.index)]
         self.dirty = [step for step in self.dirty if calls.is_kept(step.call.index)]
         self.empty = [step for step in self.empty if calls.is_kept(step.cleared.calls)]
         self.wasted = [step for step in self.wasted if calls.is_kept(step.call.index)]
@@ -86,8 +120,8 @@ class Gradients:
         for givers in self._givers.values():
             givers[:] = [call for call in givers if calls.is_kept(call.index)]
 
-    def before_backward(self, call: Call) -> None:
-        """A gradient that is still the one a step has used will be added to."""
+    def before_backward(self) -> None:
+        """The gradients as they are: what is another one afterwards was given by this call."""
         self._backwards += 1
         for parameter in self._held():
             key, gradient = id(parameter), parameter.grad
@@ -96,13 +130,10 @@ class Gradients:
                 for table in self._tables:  # the next one may get the same id
                     table.pop(key, None)
                 continue
-            if self._given.get(key) != (id(gradient), gradient._version):
+            state = self._standing[key] = (id(gradient), gradient._version)
+            if self._given.get(key) != state:
                 self._givers.pop(key, None)  # written by hand
-            if used is None:
-                self._contaminated.pop(key, None)
-            elif used == (id(gradient), gradient._version):
-                self._contaminated[key] = call
-            elif used[0] == id(gradient):
+            if used is None or (used != state and used[0] == id(gradient)):
                 self._contaminated.pop(key, None)  # written since: cleared or scaled by hand
 
     def before_manual_backward(self, call: Call, leaves: Iterable[TensorLike]) -> None:
@@ -138,11 +169,18 @@ class Gradients:
 
     def after_backward(self, call: Call) -> None:
         """Gradients are there now."""
+        for running in self._closures:
+            running.calls.append(call)
         for parameter in self._held():
             gradient = parameter.grad
             if gradient is not None:
                 key, state = id(parameter), (id(gradient), gradient._version)
-                if self._given.get(key) != state:  # else this call did not reach it
+                standing = self._standing.pop(key, None)
+                if state not in (standing, self._given.get(key)):  # else it did not reach it
+                    if standing is not None and standing == self._used.get(key):
+                        self._contaminated[key] = call  # added to what a step has used
+                    if self._closures and standing is not None and standing == self._given.get(key):
+                        self._note_piled(key, call)
                     self._fresh[key] = call
                     self._given[key] = state
                     self._givers.setdefault(key, []).append(call)
@@ -161,9 +199,22 @@ class Gradients:
                 keys &= self._fresh.keys()
                 cleared = ZeroGrad([], len(self.steps), 0, frozenset(keys)) if keys else None
         self._stepping.append((self._backwards, cleared))
+        self._closures.append(Closures(optimizer, stack))
         self.received.update(id(p) for p in held if p.grad is not None)
         self._note_wasted(held, stack, optimizer)
         self._note_uses(held, stack, optimizer)
+
+    def _note_piled(self, key: int, call: Call) -> None:
+        """Has a call of the closure added to what the call of it before has given?"""
+        running, givers = self._closures[-1], self._givers.get(key, [])
+        level = len(running.stack)
+        if running.piled or not givers or len(call.stack) <= level:
+            return
+        earlier = givers[-1]
+        if any(earlier is each for each in running.calls) and len(earlier.stack) > level:
+            if earlier.stack[level].activation != call.stack[level].activation:
+                running.piled = True
+                self.piled.append(PiledStep(running.stack, call, running.optimizer))
 
     def _note_uses(
         self, held: list[TensorLike], stack: list[Step], optimizer: OptimizerLike
@@ -197,7 +248,8 @@ class Gradients:
         dirty = [p for p in held if id(p) in self._contaminated and self._was_added_to(p)]
         if dirty:
             call = self._contaminated[id(dirty[0])]
-            self.dirty.append(DirtyStep(stack, call, optimizer))
+            user, used = self._users.get(id(dirty[0]), (optimizer, []))
+            self.dirty.append(DirtyStep(stack, call, optimizer, user, used))
 
     def _was_added_to(self, parameter: TensorLike) -> bool:
         """Whether a backward has reached a gradient since a step has used it."""
@@ -216,6 +268,13 @@ class Gradients:
     def is_waiting(self, parameter: TensorLike) -> bool:
         """Whether a backward has given it a gradient that no step has used yet."""
         return parameter.grad is not None and id(parameter) in self._fresh
+
+    def is_given_by(self, parameter: TensorLike, call: Call) -> bool:
+        """Whether its gradient is as this backward has left it."""
+        gradient, key = parameter.grad, id(parameter)
+        if gradient is None or self._fresh.get(key) is not call:
+            return False
+        return self._given.get(key) == (id(gradient), gradient._version)
 
     def untouched(self) -> dict[int, int]:
         """The versions of gradients that are as backward has left them, by parameter."""
@@ -270,6 +329,7 @@ class Gradients:
     ) -> None:
         """These gradients are used now."""
         backwards, cleared = self._stepping.pop() if self._stepping else (-1, None)
+        del self._closures[-1:]
         # a closure may have given it its gradients
         if cleared is not None and backwards == self._backwards:
             self.empty.append(EmptyStep(stack, cleared, optimizer))
@@ -284,6 +344,7 @@ class Gradients:
             self._dropped.pop(key, None)
             if parameter.grad is not None:
                 self._used[key] = (id(parameter.grad), parameter.grad._version)
+                self._users[key] = optimizer, stack
             self._contaminated.pop(key, None)
             self._fresh.pop(key, None)
             self._givers.pop(key, None)

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -129,6 +129,16 @@ class LineLog:
         if position < 0 or not self.sites[position][0]:
             return None
         return self.sites[position]
+
+    def made_between(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[int, int, int]]]:
+        """Runs of nodes from `start` to before `end`: first, one behind the last, their site."""
+        first = bisect_right(self.numbers, start - 1)
+        for position in range(first, len(self.numbers)):
+            number = self.numbers[position]
+            if number >= end:
+                return
+            behind = self.numbers[position + 1 : position + 2] or [end]
+            yield number, min(behind[0], end), self.sites[position]
 
     def interrupt(self) -> None:
         """Nodes that are made from now on have no line here, until the next entry."""

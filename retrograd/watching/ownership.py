@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -15,6 +15,10 @@ from retrograd.watching.torch_types import ModuleLike, OptimizerLike, TensorLike
 
 LOOKS = frozenset({2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096})
 """At these steps of an optimizer its parameters are compared with the modules."""
+
+
+FEW = 16
+"""Elements of a tensor that may be a weight of losses, a temperature, a bound."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,6 @@ class Hidden:
     parameters: int
     in_training: bool  # not all of them in evaluation mode
     plain: tuple[tuple[int, float], ...] = ()  # of tensors that are no parameters: id, sum
-
-
-@dataclass(frozen=True)
-class Switched:
-    """A module on which `requires_grad = True` was set, and whose parameters are frozen still."""
-
-    kind: str  # the name of its class
-    names: set[str]  # what the modules around it call it
-    frozen: int  # parameters of an optimizer
 
 
 @dataclass
@@ -60,6 +55,9 @@ class Look:
     late: int = 0  # others made after it was built, in a module that it holds the rest of
     hidden: list[Hidden] = field(default_factory=list)
     forgotten: dict[str, float] = field(default_factory=dict)  # see `_forgotten`: name -> sum
+    aside: dict[tuple[str, int], float] = field(default_factory=dict)  # see `_aside`: -> sum
+    # small tensors that no module owns: id -> tensor, sum
+    loose_values: dict[int, tuple[TensorLike, float]] = field(default_factory=dict)
 
 
 class Ownership:
@@ -67,7 +65,6 @@ class Ownership:
 
     def __init__(self, torch: Any, heap: Heap) -> None:
         self.looks: list[Look] = []
-        self.switched: dict[int, Switched] = {}  # by id of the module
         self.frozen: dict[int, frozenset[int]] = {}  # optimizer id -> frozen when it was built
         self.made_after: dict[int, int] = {}  # parameter id -> optimizers that were built by then
         self._torch = torch
@@ -92,28 +89,13 @@ class Ownership:
             self._look(optimizer, step, gradients, others, leaves)
         if any(id(p) not in gradients.received for p in parameters_of(optimizer)):
             modules = self._modules()
+            gradients.beside_frozen |= _beside_frozen(modules, held_anywhere)
             for module in modules:
                 keys = {id(p) for p in module.parameters(recurse=False)}
                 if module.training:
                     gradients.evaluated -= keys
                 else:
                     gradients.evaluated |= keys
-            self._note_switched(modules, {id(p) for p in parameters_of(optimizer)})
-
-    def _note_switched(self, modules: list[Any], held: set[int]) -> None:
-        """Modules with an attribute `requires_grad` that is True, and frozen parameters."""
-        for module in modules:
-            if vars(module).get("requires_grad") is True:
-                frozen = [p for p in module.parameters() if not p.requires_grad and id(p) in held]
-                if frozen:
-                    names = {
-                        name
-                        for parent in modules
-                        for name, child in parent.named_children()
-                        if child is module
-                    }
-                    switched = Switched(type(module).__name__, names, len(frozen))
-                    self.switched[id(module)] = switched
 
     def _look(
         self,
@@ -161,7 +143,32 @@ class Ownership:
             look.hidden += self._hidden_in(module, ids)
             look.hidden += self._plain_in(module, ids, gradients)
         look.forgotten = self._forgotten(optimizer, modules, owned, gradients)
+        if any(id(p) in names for p in held):
+            look.aside = self._aside(modules, ids, gradients)
+            look.loose_values = {
+                id(leaf): (leaf, gradients.value_of(leaf)) for leaf in loose if leaf.numel() <= FEW
+            }
         self.looks.append(look)
+
+    def _aside(
+        self, modules: list[Any], others: set[int], gradients: Gradients
+    ) -> dict[tuple[str, int], float]:
+        """Parameters of small modules of the program's own, beside the model, in no optimizer.
+
+        Those of a loss, for instance: bare parameters, no layers. What a program leaves out on
+        purpose is a network, or a part of one.
+        """
+        parts = {id(child) for module in modules for child in module.children()}
+        found: dict[tuple[str, int], float] = {}
+        for module in modules:
+            kind = type(module)
+            own = list(module.named_parameters(recurse=False))
+            bare = is_own(kind.__module__) and len(own) == len(list(module.parameters()))
+            if own and bare and id(module) not in parts and {id(p) for _, p in own} <= others:
+                for name, parameter in own:
+                    key = f"{kind.__name__}.{name}", id(parameter)
+                    found[key] = gradients.value_of(parameter)
+        return found
 
     def _forgotten(
         self,
@@ -291,3 +298,16 @@ _INTERNAL = frozenset(
     _backward_pre_hooks _forward_pre_hooks _state_dict_hooks _load_state_dict_pre_hooks
     """.split()
 )
+
+
+def _beside_frozen(modules: Iterable[Any], held: set[int]) -> set[int]:
+    """Parameters to be trained in a part of a model with others that are frozen, held by nobody."""
+    known = list(modules)
+    parts = {id(child) for module in known for child in module.children()}
+    found: set[int] = set()
+    for module in known:
+        if id(module) in parts:
+            own = list(module.parameters())
+            if any(not p.requires_grad and id(p) not in held for p in own):
+                found |= {id(p) for p in own if p.requires_grad and id(p) in held}
+    return found

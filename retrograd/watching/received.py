@@ -6,17 +6,19 @@ other are kept as one run, and long programs are sampled, so a record stays smal
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.graph import in_ranges
 from retrograd.watching.records import Call
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 
-NOTHING, ZERO, GIVEN, FROZEN = ".", "0", "+", "f"
-"""No gradient; one that is exactly zero; another one; the parameter wants none."""
+NOTHING, ZERO, GIVEN, FROZEN, SPOILED = ".", "0", "+", "f", "!"
+"""No gradient; one that is exactly zero; another one; the parameter wants none; inf or nan."""
 
 EVERY_STEP = 24  # so many steps are looked at one by one
 SELDOM, SELDOM_FROM = 256, 4096
@@ -56,12 +58,14 @@ class Course:
 class Received:
     """Keeps the course of every optimizer, and how the losses go."""
 
-    def __init__(self, torch: object) -> None:
+    def __init__(self, torch: Any) -> None:
         self.courses: dict[int, Course] = {}  # by id of the optimizer
         self.losses: list[float] = []  # of the first backward calls
         self.doubled = 0  # calls inside another one that go through its graph again
         self.names: Callable[[], dict[int, str]] | None = None  # by id; asked once an optimizer
         self._sites = 0
+        self._own: dict[int, tuple[tuple[int, int], list[TensorLike]]] = {}
+        self._largest: Callable[..., Any] = torch.linalg.vector_norm
         untold = getattr(getattr(torch, "_C", None), "DisableTorchFunction", None)
         self._untold: Callable[[], AbstractContextManager[object]] = untold or nullcontext
         """A second pass must not take a look for a use by the program."""
@@ -77,8 +81,17 @@ class Received:
                 self.losses.append(float(roots[0].detach().double()))
 
     def before_step(self, optimizer: OptimizerLike, gradients: Gradients) -> None:
-        """How many lines have given gradients is known only until the step has used them."""
-        self._sites = gradients.sites_of(parameters_of(optimizer))
+        """How many lines have given gradients is known only until the step has used them.
+
+        What the program gives to a further optimizer on purpose, as a body that two heads share, is
+        trained by the losses of both: only what is this optimizer's own counts.
+        """
+        held = parameters_of(optimizer)
+        state = (len(gradients.optimizers), len(held))
+        known = self._own.get(id(optimizer))
+        if known is None or known[0] != state:
+            known = self._own[id(optimizer)] = state, _not_shared(optimizer, gradients)
+        self._sites = gradients.sites_of(known[1])
 
     def after_step(self, optimizer: OptimizerLike) -> None:
         """Look at what the step has used: a closure may have made it during the step."""
@@ -90,7 +103,7 @@ class Received:
                 known = self.names()
                 course.names = [known.get(id(p), f"parameter {i}") for i, p in enumerate(held)]
             with self._untold():
-                course.note("".join(map(_sign, held)), self._sites)
+                course.note("".join(map(self._sign, held)), self._sites)
         course.steps += 1
 
     def finish(self, optimizers: Iterable[OptimizerLike], failed: Call | None) -> list[Course]:
@@ -105,18 +118,33 @@ class Received:
             found.append(course)
         return found
 
+    def _sign(self, parameter: TensorLike) -> str:
+        gradient = parameter.grad
+        if gradient is None:
+            return NOTHING if parameter.requires_grad else FROZEN
+        if getattr(gradient, "is_sparse", False) or getattr(gradient, "is_meta", False):
+            return GIVEN  # its elements cannot be asked for
+        if not gradient.numel():
+            return ZERO
+        if not gradient.is_floating_point():  # complex: its length tells
+            return GIVEN if bool(gradient.any()) else ZERO
+        largest = float(self._largest(gradient.detach(), math.inf))
+        return ZERO if largest == 0 else GIVEN if math.isfinite(largest) else SPOILED
+
+
+def _not_shared(optimizer: OptimizerLike, gradients: Gradients) -> list[TensorLike]:
+    """The parameters that no other optimizer holds; one of the very same ones is a renewed one."""
+    held = parameters_of(optimizer)
+    keys = {id(parameter) for parameter in held}
+    shared: set[int] = set()
+    for other in gradients.optimizers:
+        theirs = {id(parameter) for parameter in parameters_of(other)}
+        shared |= theirs & keys if theirs != keys else set()
+    return [parameter for parameter in held if id(parameter) not in shared]
+
 
 def _is_number(root: TensorLike) -> bool:
     return root.numel() == 1 and root.is_floating_point() and not getattr(root, "is_meta", False)
-
-
-def _sign(parameter: TensorLike) -> str:
-    gradient = parameter.grad
-    if gradient is None:
-        return NOTHING if parameter.requires_grad else FROZEN
-    if getattr(gradient, "is_sparse", False) or getattr(gradient, "is_meta", False):
-        return GIVEN  # its elements cannot be asked for
-    return GIVEN if bool(gradient.any()) else ZERO
 
 
 def _meet(call: Call, outer: Call) -> bool:

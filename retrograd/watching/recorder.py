@@ -12,6 +12,8 @@ from types import FrameType
 from typing import Any
 
 from retrograd.watching.engines import Engine, Original
+from retrograd.watching.flat import Flat, flat_steps
+from retrograd.watching.frozen import Frozen
 from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.graph import (
     Node,
@@ -23,15 +25,31 @@ from retrograd.watching.graph import (
 from retrograd.watching.growth import Growth
 from retrograd.watching.heap import Heap
 from retrograd.watching.hooks import Hooks
+from retrograd.watching.late_clips import LateClips
 from retrograd.watching.lines import LEAF, LineLog, Step, Tracer
+from retrograd.watching.loss_forms import LossForm, loss_forms
+from retrograd.watching.modes import Modes
+from retrograd.watching.outside import Outside
 from retrograd.watching.ownership import Ownership
 from retrograd.watching.places import OWN_FOLDERS
 from retrograd.watching.received import Course, Received
 from retrograd.watching.records import Call, Failure, Scope
+from retrograd.watching.regrown import Regrown
 from retrograd.watching.replacing import replaced
 from retrograd.watching.samples import Samples
 from retrograd.watching.scaling import Scaling
-from retrograd.watching.sums import added_terms, cancelled, terms_of
+from retrograd.watching.shared_memory import SharedMemory
+from retrograd.watching.snapshots import Snapshots
+from retrograd.watching.sums import (
+    added_terms,
+    cancelled,
+    leaves_of_outputs,
+    leaves_of_terms,
+    terms_of,
+    weighted_terms,
+)
+from retrograd.watching.switches import Switches
+from retrograd.watching.targets import Ratio, Target, own_targets, ratios_of_one
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 from retrograd.watching.variables import named_tensors
 from retrograd.watching.windowed import Windowed
@@ -45,7 +63,8 @@ DIRECT = frozenset("backward grad handle_torch_function __torch_function__".spli
 
 THINNED_EVERY = 1_000  # calls
 LEAVES_SOUGHT = 60  # in so many calls all leaves are collected, then in every 50th
-CANCELLED_SOUGHT = 12  # in so many calls sums are looked at in which a value is taken away again
+LEAVES_AFTER = 3  # and in so many after there is something new: a parameter, an optimizer
+FORMS_SOUGHT = 12  # in so many calls the forms of sums and differences are looked at
 
 
 class _Globals:
@@ -66,15 +85,28 @@ class Recorder:
         self.failure: Failure | None = None
         self.gradients = Gradients(self.torch)
         self.scaling = Scaling(self.gradients)
+        self.late_clips = LateClips(self.gradients)
+        self.snapshots = Snapshots(self.gradients)
+        self.shared_memory = SharedMemory(self.gradients)
+        self.modes = Modes(self.gradients)
         self.hooks = Hooks()
         self.samples = Samples()
+        self.switches = Switches()
+        self.frozen = Frozen(self.gradients.value_of)
+        self.outside = Outside(self.gradients.value_of)
         self.received = Received(self.torch)
         self.heap = Heap(self.torch.Tensor, self.torch.nn.Module)
         self.growth = Growth(self.torch.Tensor, self.heap)
+        self.regrown = Regrown()
         self.ownership = Ownership(self.torch, self.heap)
-        self.sums: dict[int, list[tuple[int, bool, bool]]] = {}  # by call: see `added_terms`
+        self.sums: dict[int, list[tuple[int, bool, bool, int]]] = {}  # by call: see `added_terms`
         # see `cancelled`; with the call that went there
         self.cancelled: list[tuple[Call, int]] = []
+        self.products: list[tuple[Call, int]] = []  # see `weighted_terms`
+        self.flat: list[tuple[Call, Flat]] = []
+        self.loss_forms: list[tuple[Call, LossForm]] = []
+        self.targets: list[tuple[Call, Target]] = []  # with the call that went there
+        self.ratios: list[tuple[Call, Ratio]] = []
         self.scopes: list[Scope] = []  # that are open now
         self.last_scope: dict[str, Scope] = {}
         self.leaves: dict[int, TensorLike] = {}  # seen at the end of a graph, by id
@@ -85,6 +117,8 @@ class Recorder:
         # parameter id -> stack, optimizer steps before
         self.registered_at: dict[int, tuple[list[Any], int]] = {}
         self._registered: dict[int, weakref.ref[Any]] = {}
+        self._seek_until = LEAVES_SOUGHT  # index of a call
+        self._seeks = LEAVES_SOUGHT  # calls that may be looked at beyond the first ones
         self.enabled = True
         self.pulse: Callable[[], None] | None = None  # called after each backward call
         self._library = os.path.join(os.path.dirname(self.torch.__file__), "")
@@ -107,9 +141,15 @@ class Recorder:
         self._replace(torch.nn.Module, "register_parameter", self._registering(register))
         switch = torch.set_grad_enabled
         self._replace(switch, "__init__", self._switch(switch.__init__))
-        self._undo += self.scaling.install(torch, self._if_enabled, self._here)
-        self._undo += self.samples.install(torch, self._if_enabled, self._here)
-        self._undo += self.hooks.install(torch, self._if_enabled, self._here, self._calls_so_far)
+        self._undo += self.scaling.install(torch, self.if_enabled, self._here)
+        self._undo += self.late_clips.install(torch, self.if_enabled, self._here)
+        self._undo += self.snapshots.install(torch, self.if_enabled, self._here)
+        self._undo += self.modes.install(
+            torch, self.if_enabled, lambda: self.log, self._gradients_are_off
+        )
+        self._undo += self.samples.install(torch, self.if_enabled, self._here)
+        self._undo += self.switches.install(torch, self.if_enabled, self._here)
+        self._undo += self.hooks.install(torch, self.if_enabled, self._here, self._calls_so_far)
 
     def remove(self) -> None:
         """Take the patches away again."""
@@ -148,6 +188,7 @@ class Recorder:
             recorder.gradients.optimizers.append(optimizer)
             recorder.built_at[id(optimizer)] = recorder.log.here()
             recorder.ownership.frozen[id(optimizer)] = recorder._frozen()
+            recorder._seek_leaves()
 
         self._replace(kind, "__init__", __init__)
 
@@ -171,15 +212,27 @@ class Recorder:
     def _before_step(self, optimizer: OptimizerLike) -> None:
         if not any(known is optimizer for known in self.gradients.optimizers):
             self._take_in(optimizer)
-        self.gradients.before_step(optimizer, self.log.here())
+        stack = self.log.here()
+        self.scaling.before_step(optimizer, stack)
+        self.gradients.before_step(optimizer, stack)
+        self.late_clips.before_step(optimizer)
+        self.modes.before_step(optimizer, stack)
         self.received.before_step(optimizer, self.gradients)
+        self.frozen.before_step(optimizer)
+        self.outside.before_step(optimizer)
+        self.shared_memory.before_step(optimizer)
+        if self.switches.found:
+            self.switches.before_step(optimizer, self.gradients)
         self.ownership.before_step(optimizer, self.gradients, self.leaves)
 
     def _after_step(self, optimizer: OptimizerLike) -> None:
         log = self.log
         self.gradients.after_step(optimizer, log.here(), log.counter(), len(self.calls))
+        self.late_clips.after_step(log.here())
         self.received.after_step(optimizer)
         self.samples.after_step()
+        self.frozen.after_step(optimizer, log.here())
+        self.outside.after_step(optimizer)
 
     def _before_zero(self, owner: Any) -> None:
         self.gradients.before_zero(owner, self.log.here(), len(self.calls))
@@ -212,6 +265,7 @@ class Recorder:
                 recorder.registered_at[id(param)] = recorder.log.here(), steps
                 recorder._registered[id(param)] = weakref.ref(param)
                 recorder.ownership.made_after[id(param)] = len(recorder.gradients.optimizers)
+                recorder._seek_leaves()
 
         return register_parameter
 
@@ -222,6 +276,7 @@ class Recorder:
             scope = recorder._scope(name)
             if scope is not None:
                 recorder.last_scope[name] = scope
+                recorder.modes.gradients_are_off()
             recorder.scopes.append(scope or Scope(name, "", 0))
             return original(mode)
 
@@ -321,7 +376,7 @@ class Recorder:
         finally:
             self._open.remove(call)
             call.end = call.log.counter()
-        self._safely(self._after_backward, call, results)
+        self._safely(self._after_backward, call, results, tensors)
         if self.pulse is not None and not self._open:
             self._safely(self.pulse)
         return results
@@ -329,10 +384,14 @@ class Recorder:
     def _here(self) -> list[Step]:
         return self.log.here()
 
+    def _gradients_are_off(self) -> bool:
+        return any(scope.file and scope.direct for scope in self.scopes)
+
     def _calls_so_far(self) -> int:
         return len(self.calls)
 
-    def _if_enabled(self, function: Callable[..., Any], *args: Any) -> Any:
+    def if_enabled(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the doctor unless the recorder was switched off."""
         return self._safely(function, *args) if self.enabled else None
 
     def _safely(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -364,7 +423,7 @@ class Recorder:
         nodes = walk(roots)
         call = self._note(tensors, roots, nodes, retain, create, inputs, accumulates)
         if accumulates and not inputs:
-            self.gradients.before_backward(call)
+            self.gradients.before_backward()
             self.samples.before_backward(call, nodes)
             self.gradients.before_manual_backward(call, self.leaves.values())
         if accumulates and self.grad_results:
@@ -372,11 +431,14 @@ class Recorder:
         self.received.before_backward(call, tensors, self._open[-1] if self._open else None)
         if not self._open:
             self.growth.before_call(call, nodes, list(call.log.live)[::-1])
+            if retain:
+                self.regrown.before_call(call, roots, tensors, nodes, list(call.log.live))
         return nodes, call
 
-    def _after_backward(self, call: Call, results: object) -> None:
+    def _after_backward(self, call: Call, results: object, tensors: Sequence[TensorLike]) -> None:
         if call.kind == "backward":
             self.gradients.after_backward(call)
+            self.scaling.after_backward(call, tensors)
             self.gradients.after_manual_backward(self.leaves.values())
         elif not call.create:
             self._remember_results(results, call)
@@ -423,13 +485,29 @@ class Recorder:
         self.calls.append(call)
         if call.index % THINNED_EVERY == 0:
             self.gradients.forget_with(self.calls)
-        if call.index < LEAVES_SOUGHT or call.index % 50 == 0:
+        if call.index < self._seek_until or call.index % 50 == 0:
             self._note_leaves(call, nodes)
         if accumulates and call.index < LEAVES_SOUGHT:
             self._note_sum(call, tensors)
-        if accumulates and call.index < CANCELLED_SOUGHT:
+            call.outputs = leaves_of_outputs(roots)
+            if call.users and len(call.terms) > 1:
+                call.reached = leaves_of_terms(nodes, call.terms)
+        if accumulates and call.index < FORMS_SOUGHT:
             self.cancelled += [(call, number) for number in cancelled(nodes)]
+            self.targets += [(call, target) for target in own_targets(nodes)]
+            self.ratios += [(call, ratio) for ratio in ratios_of_one(nodes)]
+            self.products += [(call, number) for number in weighted_terms(roots)]
+            self.flat += [(call, flat) for flat in flat_steps(roots, nodes)]
+            self.loss_forms += [(call, form) for form in loss_forms(roots, nodes)]
         return call
+
+    def _seek_leaves(self) -> None:
+        """Look at the leaves of the next calls: there may be others."""
+        calls = len(self.calls)
+        more = calls + LEAVES_AFTER - max(self._seek_until, calls)
+        if 0 < more <= self._seeks:
+            self._seeks -= more
+            self._seek_until = calls + LEAVES_AFTER
 
     def _is_called_directly(self) -> bool:
         """Whether only the public calls themselves lie between the user's line and the engine."""

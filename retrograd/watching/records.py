@@ -35,6 +35,10 @@ class Call:
     used_again: bool = False  # a later call went through nodes it retained
     result_used: bool = False  # a later call went through nodes that it created
     terms: dict[int, float] = field(default_factory=dict)  # see `terms_of`, in the first calls
+    # for each term the leaves that it comes from, by id; in calls that look at them
+    reached: list[frozenset[int]] = field(default_factory=list)
+    # ids of the leaves in the layer whose output, as it is, the loss is a mean or a sum of
+    outputs: frozenset[int] = frozenset()
     # of the leaves, by id: the first and the last node that uses it; in calls that look at them
     users: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -85,6 +89,17 @@ class DirtyStep:
     stack: list[Step]
     call: Call  # the backward that added to them
     optimizer: OptimizerLike
+    user: OptimizerLike | None = None  # of the step that had used the earlier one
+    used: list[Step] = field(default_factory=list)  # that step
+
+
+@dataclass(eq=False, slots=True)
+class PiledStep:
+    """A step whose closure added to the gradients of its own call before."""
+
+    stack: list[Step]
+    call: Call  # the backward that added to them
+    optimizer: OptimizerLike
 
 
 @dataclass(eq=False, slots=True)
@@ -130,6 +145,16 @@ class ClippedScaled:
 
     stack: list[Step]  # where they were divided
     clipped: list[Step]
+    scale: float
+    optimizer: OptimizerLike
+
+
+@dataclass(eq=False, slots=True)
+class ScaledStep:
+    """A step with gradients that are still multiplied by a loss scale."""
+
+    stack: list[Step]
+    call: Call  # that sent the loss back
     scale: float
     optimizer: OptimizerLike
 

@@ -6,12 +6,13 @@ gradients are clipped after it has divided them again; before, they are thousand
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.lines import Step
-from retrograd.watching.records import ClippedScaled
+from retrograd.watching.records import Call, ClippedScaled, ScaledStep
 from retrograd.watching.replacing import Undo, replaced
 from retrograd.watching.torch_types import OptimizerLike
 
@@ -29,6 +30,10 @@ class Scaling:
         self.clipped_scaled: list[ClippedScaled] = []
         self._gradients = gradients
         self._clipped: dict[int, tuple[tuple[int, int], list[Step]]] = {}  # id -> state, stack
+        self.scaled_steps: list[ScaledStep] = []
+        self._losses: list[tuple[weakref.ref[Any], float]] = []  # multiplied, with the scale
+        self._multiplied: dict[int, tuple[Call, float]] = {}  # parameter id -> who sent one back
+        self._unscaling_now = 0
 
     def install(self, torch: Any, safely: Safely, here: Here) -> list[Undo]:
         """Put the patches in place; each of the results takes one away."""
@@ -39,7 +44,52 @@ class Scaling:
         ]
         scaler = torch.amp.GradScaler
         undo.append(replaced(scaler, "unscale_", self._unscaling(scaler.unscale_, safely, here)))
+        undo.append(replaced(scaler, "scale", self._scaling(torch, scaler.scale, safely)))
+        undo.append(replaced(scaler, "step", self._stepping(scaler.step)))
+        self._gradients.follow(self._multiplied)
         return undo
+
+    def _scaling(self, torch: Any, original: Any, safely: Safely) -> Any:
+        def scale(scaler: Any, outputs: Any) -> Any:
+            result = original(scaler, outputs)
+            if scaler.is_enabled():
+                safely(self._note_scaled, torch, scaler, result)
+            return result
+
+        return scale
+
+    def _note_scaled(self, torch: Any, scaler: Any, result: Any) -> None:
+        factor = float(scaler.get_scale())
+        if isinstance(result, torch.Tensor) and factor != 1:
+            self._losses = [*self._losses[1 - MOST :], (weakref.ref(result), factor)]
+
+    def _stepping(self, original: Any) -> Any:
+        def step(*args: object, **keywords: object) -> object:
+            self._unscaling_now += 1
+            try:
+                return original(*args, **keywords)
+            finally:
+                self._unscaling_now -= 1
+
+        return step
+
+    def after_backward(self, call: Call, tensors: Sequence[Any]) -> None:
+        """Gradients of a loss that was multiplied."""
+        for loss, factor in self._losses:
+            if any(loss() is tensor for tensor in tensors):
+                for parameter in self._gradients.held():
+                    if self._gradients.is_given_by(parameter, call):
+                        self._multiplied[id(parameter)] = call, factor
+
+    def before_step(self, optimizer: OptimizerLike, stack: list[Step]) -> None:
+        """Are the gradients still multiplied?"""
+        if not self._multiplied or self._unscaling_now or len(self.scaled_steps) >= MOST:
+            return
+        for parameter in parameters_of(optimizer):
+            call, factor = self._multiplied.pop(id(parameter), (None, 1.0))
+            if call is not None and self._gradients.is_given_by(parameter, call):
+                self.scaled_steps.append(ScaledStep(stack, call, factor, optimizer))
+                break
 
     def _clipping(self, original: Any, safely: Safely, here: Here) -> Any:
         def clip(*args: object, **keywords: object) -> object:
@@ -57,6 +107,8 @@ class Scaling:
 
     def _unscaling(self, original: Any, safely: Safely, here: Here) -> Any:
         def unscale_(scaler: Any, optimizer: OptimizerLike) -> object:
+            for parameter in parameters_of(optimizer):
+                self._multiplied.pop(id(parameter), None)
             before = safely(self._before_unscaling, scaler, optimizer, here())
             result = original(scaler, optimizer)
             if before is not None:

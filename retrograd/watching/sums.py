@@ -2,35 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from retrograd.watching.graph import Node
 
 MOST_PARTS = 400  # of one sum; one with more is not looked at
+MOST_TERMS = 16  # whose leaves are looked for
 NEAR = 3  # nodes of one chain of additions in which the same value may cancel itself
 
 Edge = tuple[Node, int]
 NumberOf = Callable[[Any], float]
 
 
-def added_terms(roots: Iterable[Node | None]) -> list[tuple[int, bool, bool]]:
-    """The nodes by which roots are sums, from the oldest to the youngest.
+def added_terms(roots: Iterable[Node | None]) -> list[tuple[int, bool, bool, int]]:
+    """The nodes by which roots are sums, or means of sums that are squared, oldest first.
 
-    Each with its number and whether the left and the right term are without history.
+    Each with its number, whether the left and the right term are without history, and how many
+    steps that measure or weigh a sum, as a mean, lie between it and the root.
     """
     found, seen = [], set()
-    waiting = [root for root in roots if root is not None]
+    waiting = [(root, 0) for root in roots if root is not None]
     while waiting:
-        node = waiting.pop()
-        if node in seen or not node.name().startswith(("Add", "Sub", "Rsub")):
+        node, depth = waiting.pop()
+        if node in seen:
             continue
         seen.add(node)
         edges = [following for following, _ in node.next_functions]
-        left, right = (edges[0], edges[1]) if len(edges) == 2 else (node, node)
-        found.append((node._sequence_nr(), left is None, right is None))
-        waiting += [following for following in edges if following is not None]
+        if node.name().startswith(_ADDING):
+            left, right = (edges[0], edges[1]) if len(edges) == 2 else (node, node)
+            found.append((node._sequence_nr(), left is None, right is None, depth))
+        elif node.name().startswith(("Mul", "Div")) and None in edges:
+            depth += 1  # a term with its weight
+        elif node.name().startswith(_MEASURING):
+            edges, depth = edges[:1], depth + 1  # a residual
+        else:
+            continue
+        waiting += [(following, depth) for following in edges if following is not None]
     return sorted(found)
+
+
+_ADDING = ("AddBackward", "SubBackward", "RsubBackward")
+_MEASURING = ("Mean", "Sum", "Pow", "Abs", "Square", "Neg", "MseLoss", "Squeeze", "Select")
+
+
+def weighted_terms(roots: Iterable[Node | None]) -> list[int]:
+    """The numbers of the products of two values with history, of which roots are sums or means."""
+    found: list[int] = []
+    seen: set[Node] = set()
+    waiting = [root for root in roots if root is not None]
+    while waiting and len(seen) < MOST_PARTS:
+        node = waiting.pop()
+        edges = [following for following, _ in node.next_functions]
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.name().startswith("Mul") and len(edges) == 2 and None not in edges:
+            if edges[0] is not edges[1]:
+                found.append(node._sequence_nr())
+        elif node.name().startswith(_SUMMING):
+            waiting += [following for following in edges if following is not None]
+    return found
+
+
+_SUMMING = ("Add", "Sub", "Rsub", "Neg", "Mean", "Sum", "Mul", "Div", "Minimum", "Stack", "Cat")
 
 
 def terms_of(root: Node | None, number_of: NumberOf) -> dict[int, float]:
@@ -52,6 +87,22 @@ def terms_of(root: Node | None, number_of: NumberOf) -> dict[int, float]:
         else:
             waiting += [(part, factor * by) for part, by in parts]
     return {}
+
+
+def leaves_of_terms(nodes: Mapping[Node, int], terms: Container[int]) -> list[frozenset[int]]:
+    """For each of a few terms the leaves that it comes from, by id: see `terms_of`."""
+    roots = [node for node, number in nodes.items() if number in terms]
+    return [_leaves_behind(root) for root in roots] if len(roots) <= MOST_TERMS else []
+
+
+def _leaves_behind(root: Node) -> frozenset[int]:
+    seen, waiting = {root}, [root]
+    while waiting:
+        for following, _ in waiting.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return frozenset(id(node.variable) for node in seen if hasattr(node, "variable"))
 
 
 def _scaled_parts(node: Node, number_of: NumberOf) -> list[tuple[Node, float]] | None:
@@ -126,3 +177,39 @@ def _has_elements(node: Node) -> bool:
     """Whether what a node gives has more than one element."""
     known: Sequence[Any] = getattr(node, "_input_metadata", ())
     return len(known) > 0 and any(size != 1 for size in known[0].shape)
+
+
+_AS_IT_IS = (*_SUMMING, "Squeeze", "Unsqueeze", "View", "Reshape", "UnsafeView", "Select")
+_LAYERS = ("Addmm", "Mm", "Bmm", "Mv", "Addmv", "Linear", "Convolution", "Baddbmm")
+
+
+def leaves_of_outputs(roots: Iterable[Node | None]) -> frozenset[int]:
+    """The leaves of the last layers, by id, where a loss is their output, summed and weighed.
+
+    `-critic(state, action).mean()` is the output of critic: nothing measures it.
+    """
+    found: set[int] = set()
+    seen: set[Node] = set()
+    waiting = [root for root in roots if root is not None]
+    while waiting and len(seen) < MOST_PARTS:
+        node = waiting.pop()
+        edges = [following for following, _ in node.next_functions if following is not None]
+        name = node.name()
+        if node in seen:
+            continue
+        seen.add(node)
+        if name.startswith(_LAYERS):
+            turned = [each for edge in edges for each in _turned(edge)]
+            found |= {id(each.variable) for each in turned if hasattr(each, "variable")}
+        elif name.startswith(("Mul", "Div")) and len(edges) > 1:
+            continue
+        elif name.startswith(_AS_IT_IS):
+            waiting += edges
+    return frozenset(found)
+
+
+def _turned(node: Node) -> list[Node]:
+    """What a weight is transposed from, else the node itself."""
+    if node.name().startswith(("TBackward", "Transpose")):
+        return [following for following, _ in node.next_functions if following is not None]
+    return [node]

@@ -11,6 +11,7 @@ import pytest
 import retrograd as torch
 from retrograd.engine.state import HOT
 from retrograd.ops.calling.autocasting import WEIGHTS
+from tests.limits import LIMIT
 
 F = torch.nn.functional
 BF16, F32, F64, F16 = torch.bfloat16, torch.float32, torch.float64, torch.float16
@@ -261,7 +262,7 @@ with torch.autocast("cpu"):
     pass
 assert torch.nn.functional.linear.__code__ is not code
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT)
 
 
 def test_exchanged_functions_look_as_before():

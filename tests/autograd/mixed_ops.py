@@ -4,7 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.autograd.mixed_functions import functions
+
+
+def is_expanded(x: Any) -> bool:
+    """Whether elements share memory; strides of what has no elements say nothing of it."""
+    return x.numel() > 0 and 0 in x.stride()
+
+
+def is_dense(x: Any) -> bool:
+    """Whether the elements fill one block of memory, each in a place of its own."""
+    expected = 1
+    for step, size in sorted(zip(x.stride(), x.shape, strict=True)):
+        if size > 1:
+            if step != expected:
+                return False
+            expected *= size
+    return True
+
+
+def overlaps(x: Any) -> bool:
+    """Whether elements share memory in a way that PyTorch does not look for, as in `unfold`.
+
+    What a write leaves there depends on the order of its loops.
+    """
+    if is_expanded(x) or not x.numel():
+        return False
+    places = np.zeros((), int)
+    for step, size in zip(x.stride(), x.shape, strict=True):
+        places = places[..., None] + step * np.arange(size)
+    return bool(np.unique(places).size < places.size)
+
 
 LARGEST = 48  # elements: programs stay small
 
@@ -101,7 +133,7 @@ WRITES: dict[str, Any] = {
     "lerp_": lambda x, y: x.lerp_(y, 0.5),
     # PyTorch warns that it will refuse expanded tensors here
     "masked_fill_": lambda x, y: (
-        None if x._is_view() or 0 in x.stride() else x.masked_fill_(x > 0, 0.5)
+        None if x._is_view() or is_expanded(x) else x.masked_fill_(x > 0, 0.5)
     ),
 }
 WRITES_ALONE: dict[str, Any] = {
@@ -110,8 +142,8 @@ WRITES_ALONE: dict[str, Any] = {
     "sigmoid_": lambda x: x.sigmoid_(),
     "neg_": lambda x: x.neg_(),
     # recorded in an expanded tensor, these are refused here and done by PyTorch
-    "zero_": lambda x: x.zero_() if 0 not in x.stride() else None,
-    "fill_": lambda x: x.fill_(0.75) if 0 not in x.stride() else None,
+    "zero_": lambda x: x.zero_() if not is_expanded(x) else None,
+    "fill_": lambda x: x.fill_(0.75) if not is_expanded(x) else None,
     "times": lambda x: x.mul_(1.5),
     "plus": lambda x: x.add_(0.5),
     "clamp_": lambda x: x.clamp_(-0.5, 0.5),
@@ -163,6 +195,8 @@ def _line(library: Any, kind: str, name: str, operands: list[Any]) -> Any:
         return VIEWS[name](operands[0])
     if kind == "write":
         target = operands[0] * 1  # its own: inputs stay as they are
+        if operands[1].ndim > target.ndim:  # inside of vmap PyTorch writes it all the same
+            raise RuntimeError("the written tensor has fewer dimensions")
         WRITES[name](target, operands[1])
         return target
     if kind == "write alone":
@@ -171,6 +205,8 @@ def _line(library: Any, kind: str, name: str, operands: list[Any]) -> Any:
         return target
     if kind == "write view":
         target = operands[0] * 1
+        if operands[1].ndim > target.ndim:
+            raise RuntimeError("the written tensor has fewer dimensions")
         target[:1].mul_(operands[1])
         return target
     if kind == "no_grad":

@@ -26,6 +26,9 @@ from tests.autograd.mixed_ops import (
     WRITES_ALONE,
     Line,
     evaluate,
+    is_dense,
+    is_expanded,
+    overlaps,
 )
 from tests.autograd.mixed_sides import TOLERANCE, Side
 
@@ -134,12 +137,17 @@ def leaf(side: Side, number: int, dtype: str, shape: Any, requires_grad: bool, s
 
 @kind(10, lambda d: (d.tensor(), d.of(UNARY)))
 def unary(side: Side, number: int, i: int, name: str) -> Any:
-    return UNARY[name](side.library, side[i]) if small(side[i]) else None
+    x = side[i]
+    if not small(x) or (name == "from" and x.is_inference()):
+        return None  # a number minus a tensor is another node there in PyTorch
+    return UNARY[name](side.library, x)
 
 
 @kind(12, lambda d: (d.tensor(), d.tensor(), d.of(BINARY)))
 def binary(side: Side, number: int, i: int, j: int, name: str) -> Any:
     x, y = side[i], side[j]
+    if crashes(side, name):
+        return None
     return BINARY[name](side.library, x, y) if small(x, y) and x.numel() * y.numel() <= 64 else None
 
 
@@ -152,18 +160,25 @@ def view(side: Side, number: int, i: int, name: str) -> Any:
 def write(side: Side, number: int, i: int, j: int, name: str) -> None:
     x, y = side[i], side[j]
     shared = x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
-    if shared and (i != j or side.duals or 0 in x.stride()):
+    if shared and (i != j or side.duals or is_expanded(x)):
         return  # PyTorch refuses some of these; the rest depends on the order of its loops
     if x.dtype not in _differentiable(side.library) and y.requires_grad:
         return  # PyTorch gives integers a history where one number fills them
+    if crashes(side, name) or overlaps(x):
+        return
     if not _late(side, x):
         WRITES[name](x, y)
 
 
 @kind(5, lambda d: (d.tensor(), d.of(WRITES_ALONE)))
 def write_alone(side: Side, number: int, i: int, name: str) -> None:
-    if not _late(side, side[i]):
+    if not _late(side, side[i]) and not overlaps(side[i]):
         WRITES_ALONE[name](side[i])
+
+
+def crashes(side: Side, name: str) -> bool:
+    """Whether PyTorch's process ends: formulas of tangents with a factor, in a dispatch mode."""
+    return side.mutating and side.duals > 0 and name.rstrip("_") in ("sub", "addcmul")
 
 
 def _differentiable(library: Any) -> tuple[Any, ...]:
@@ -205,7 +220,7 @@ def gradient_of(side: Side, number: int, i: int, what: str) -> Any:
 @kind(2, lambda d: (d.tensor(), d.of(("deepcopy", "pickle", "copy"))))
 def duplicate(side: Side, number: int, i: int, how: str) -> Any:
     x = side[i]
-    if how != "copy" and x._is_view():
+    if how != "copy" and (x._is_view() or x.is_inference() or not is_dense(x)):
         return None  # PyTorch takes the gaps along, and the rest of the storage
     if how == "deepcopy":
         return copy.deepcopy(x)
@@ -217,7 +232,11 @@ def duplicate(side: Side, number: int, i: int, how: str) -> Any:
 @kind(5, lambda d: (d.of(mixed_functions.NAMES), d.tensor(), d.tensor(), d.chance(2)))
 def function(side: Side, number: int, name: str, i: int, j: int, second: bool) -> Any:
     x, y = side[i], side[j]
-    if not small(x, y) or x.numel() * y.numel() > 64 or (name == "Written" and _late(side, x)):
+    if (
+        not small(x, y)
+        or x.numel() * y.numel() > 64
+        or (name == "Written" and (_late(side, x) or overlaps(x)))
+    ):
         return None
     if side.library.is_inference_mode_enabled() and side.library.is_grad_enabled():
         return None  # PyTorch records Functions then, but no operations
@@ -285,7 +304,7 @@ def multi_grad_hook(side: Side, number: int, which: tuple[int, ...], mode: str) 
         side.note("multi", number, gradients)
 
     tensors = [side[i] for i in which]
-    if side.library.is_inference_mode_enabled():
+    if side.library.is_inference_mode_enabled() or any(x.is_inference() for x in tensors):
         return  # PyTorch fails to find the edges of leaves there
     register = side.library.autograd.graph.register_multi_grad_hook
     side.handles[number] = register(tensors, seen, mode=mode)
@@ -385,8 +404,8 @@ def second_order(side: Side, number: int, i: int, j: int, k: int) -> None:
 def saved_values(side: Side, number: int, i: int) -> None:
     """What a node shows of what it saved."""
     node = side[i].grad_fn
-    if node is None:
-        return
+    if node is None or side.library.is_inference_mode_enabled():
+        return  # PyTorch finds nothing where a checkpoint runs again in inference mode
     for name in ("_saved_self", "_saved_other", "_saved_result"):
         if hasattr(node, name):
             side.note(name, getattr(node, name))
@@ -457,7 +476,7 @@ def transform(side: Side, number: int, name: str, lines: Any, i: int, j: int, ca
     if x.is_inference() or y.is_inference():
         return None  # PyTorch saves them inside of transforms, and nowhere else
     forward = name not in REVERSE
-    if forward and (0 in x.stride() or 0 in y.stride() or t.is_inference_mode_enabled()):
+    if forward and (is_expanded(x) or is_expanded(y) or t.is_inference_mode_enabled()):
         return None  # PyTorch: see `make_dual`; ours does not save the tangents made here
     if forward and side.hooked:
         return None  # formulas of tangents save other things
@@ -465,10 +484,12 @@ def transform(side: Side, number: int, name: str, lines: Any, i: int, j: int, ca
         return None  # only tangents are batched there: PyTorch can write them, ours refuses
     if name in SECOND and t.bfloat16 in (x.dtype, y.dtype):
         return None  # too coarse to compare
+    if name == "linearize" and any(line[1] in ("sub", "addcmul") for line in lines):
+        return None  # PyTorch's process ends: see `crashes`
     if name == "linearize" and not {line[0] for line in lines} <= {"unary", "binary", "view"}:
         # PyTorch traces forward mode: it needs a jvp, ignores no_grad, and takes constants for
         return None  # leaves that require grad. Ours turns the graph of backward round.
-    if "vmap" in name and not x.numel() * y.numel():
+    if ("vmap" in name or name in ("jacfwd", "hessian")) and not x.numel() * y.numel():
         return None  # PyTorch cannot reshape(-1) an empty batch
     if name == "jvp jvp" and any(line[0] == "function" for line in lines):
         return None  # PyTorch gives zeros for the inner derivative of a Function's jvp
@@ -543,7 +564,7 @@ def make_dual(side: Side, number: int, i: int, j: int, own: bool) -> Any:
     if side.library.is_inference_mode_enabled() or side[i].is_inference():
         return None  # PyTorch checks nothing there, and drops the tangent of an inference tensor
     tangent = side[i].detach() * 0.5 + 1 if own else side[j] * 1
-    if tangent.dtype != side[i].dtype or 0 in side[i].stride():
+    if tangent.dtype != side[i].dtype or is_expanded(side[i]):
         # PyTorch lets dtypes differ, and each formula makes something else of it; it copies
         # tangents into memory that is laid out like an expanded primal.
         return None
@@ -596,7 +617,7 @@ def saved_hooks(side: Side, number: int, name: str) -> Iterator[None]:
     def pack(x: Any) -> Any:
         if name == "copies":
             return x.detach().clone()
-        if name == "scales":
+        if name == "scales" and x.dtype in _differentiable(t):  # a mask or an index stays one
             return x * 2
         if name == "detaches":
             return x.detach()
@@ -633,7 +654,11 @@ def anomaly(side: Side, number: int, nan: bool) -> Iterator[None]:
 @block(1, lambda d: ())
 def mutation(side: Side, number: int) -> Iterator[None]:
     with side.library.autograd.graph.allow_mutation_on_saved_tensors():
-        yield
+        side.mutating = True
+        try:
+            yield
+        finally:
+            side.mutating = False
 
 
 @block(1, lambda d: ())

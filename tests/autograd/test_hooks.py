@@ -176,3 +176,37 @@ def test_a_context_is_this_threads_own():
         thread.join()
         assert x.exp().grad_fn._raw_saved_result.unpack_hook is not None
     assert seen == [None]
+
+
+def test_what_a_hook_replaces_is_gone_when_the_node_runs():
+    """Nobody keeps the gradient before the hook: a step would hold one array more."""
+    arrays: list[weakref.ref[object]] = []
+    alive: list[bool] = []
+
+    class Looks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            alive.append(arrays[0]() is not None)
+            return gradient * 2
+
+    def halve(gradient):
+        arrays.append(weakref.ref(gradient._array))
+        return gradient / 2
+
+    x = leaf(1.0, 2.0)
+    y = Looks.apply(x)
+    y.register_hook(halve)
+    (y * 3).sum().backward()
+    assert alive == [False]
+    assert x.grad.tolist() == [3.0, 3.0]
+    # and where the graph of the gradient is recorded, nothing is taken away from it
+    arrays.clear()
+    y = Looks.apply(x)
+    y.register_hook(halve)
+    [slope] = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    slope.sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]  # the second walk comes by y, and its hook halves again

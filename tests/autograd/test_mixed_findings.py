@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import retrograd
@@ -187,7 +189,206 @@ def sums_and_empty_rows(t: Any, log: Log) -> None:
     log.attempt(lambda: t.ones(2, 1, dtype=t.complex64).softmax(-1))
 
 
+def nothing_arrives(t: Any, log: Log) -> None:
+    """Where no gradient arrives, what was saved is read and let go all the same."""
+
+    class First(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2, None
+
+    def written(x: Any, shape: bool) -> Any:
+        base = t.ones(2, 3)
+        (base.view(3, 2).t() if shape else base).addcmul_(*[x.view(3, 2).t() if shape else x] * 2)
+        return base
+
+    for make in (
+        lambda x: x.exp(), lambda x: x.max(0).values, lambda x: x.softmax(-1), lambda x: x**3,
+        lambda x: t.cat([x.sin(), x]), lambda x: written(x, False), lambda x: written(x, True),
+        lambda x: x.exp().t(), lambda x: t.ones(6).reshape(2, 3).addcmul_(x, x),
+    ):  # fmt: skip
+        for first, second in ((0, 1), (1, 0), (1, 1)):
+            x = t.ones(2, 3, requires_grad=True)
+            middle = make(x)
+            roots = (middle.sum(), First.apply(x, middle).sum())
+            log.attempt(lambda roots=roots, first=first: roots[first].backward())
+            log.attempt(lambda roots=roots, second=second: roots[second].backward())
+
+
+def what_hooks_see(t: Any, log: Log) -> None:
+    """Gradients of all parts of a list; none for the indices behind values."""
+    x, y = t.ones(2, 2, requires_grad=True), t.ones(2, 2)
+    for made in (
+        t.cat([x, y]), t.stack([y, x]), t.hstack([x, y, x]), x * y, x.max(0).values,
+        x.sort().values, x.topk(1).values, x.cummax(0).values, t.linalg.slogdet(x + t.eye(2))[1],
+    ):  # fmt: skip
+        made.grad_fn.register_hook(
+            lambda inputs, outputs: log([g if g is None else g.tolist() for g in inputs], outputs)
+        )
+        made.grad_fn.register_prehook(lambda outputs: log(len(outputs)))
+        made.sum().backward()
+    log.attempt(lambda: x.max(0).values.grad_fn(t.ones(2)))
+    log.attempt(lambda: x.max(0).values.grad_fn(t.ones(2), None))
+
+
+def written_in_two_wrong_ways(t: Any, log: Log) -> None:
+    """The history comes first, then what an op refuses itself, then the memory, then the shapes."""
+    leaf = t.ones(2, 3).reshape(2, 3).requires_grad_()
+    with t.no_grad():
+        quiet = leaf.expand(2, 2, 3)
+    grown = (leaf * 2).exp()
+    plain = t.ones(1).expand(3)
+    for write in (
+        lambda: quiet.copy_(grown), lambda: quiet.lerp_(grown, 0.5),
+        lambda: quiet.__setitem__(..., leaf.sum()), lambda: plain.sub_(t.tensor([True])),
+        lambda: plain.lerp_(t.ones(3, dtype=t.int64), 0.5), lambda: plain.add_(t.ones(2)),
+        lambda: plain.cumsum_(5), lambda: plain.tril_(), lambda: plain.bitwise_not_(),
+        lambda: t.tensor([True]).expand(3).neg_(), lambda: t.tensor([1]).expand(3).pow_(-1),
+    ):  # fmt: skip
+        log.attempt(write)
+
+
+def views_that_cannot_follow(t: Any, log: Log) -> None:
+    """Refused as they are written, and as roots, also where no gradient is recorded."""
+    row = (t.ones(2, 3, requires_grad=True) * 1).unbind()[0]
+    with t.no_grad():
+        row.unsqueeze_(0)
+        log.attempt(lambda: row.backward(t.ones(1, 3)))
+    other = (t.ones(2, 3, requires_grad=True) * 1).unbind()[1]
+    other._base.mul_(2)
+    log.attempt(lambda: other.squeeze_())
+    kept = (t.ones(2, 3, requires_grad=True) * 1).unbind()[1]
+    kept.retain_grad()
+    kept._base.mul_(2)
+    log.attempt(lambda: kept.retain_grad())
+
+
+def complex_into_real(t: Any, log: Log) -> None:
+    """A warning where imaginary parts are lost, and none where nothing is written."""
+    for index in (slice(1, None), ..., 0, slice(5, None)):
+        for value in (t.tensor(1 + 2j), t.tensor([1 + 2j])):
+            log.attempt(lambda i=index, v=value: t.ones(2, 3).__setitem__(i, v))
+    log.attempt(lambda: t.ones(2).fill_(t.tensor(1j)))
+
+
+def detached_from_inference(t: Any, log: Log) -> None:
+    """What is detached from an inference tensor may be written, and is one for all else."""
+    with t.inference_mode():
+        made = t.ones(2, 3)
+    weight = t.ones(2, 3, requires_grad=True)
+    for x in (made.data, made.detach(), made.data.detach()):
+        log(x.is_inference(), x._version, x.add_(1), x._version)
+        for view in (x[0], x.t(), x.view(-1), x.split(1)[0], x.unbind()[0]):
+            log(view.is_inference(), view._is_view(), view.grad_fn)
+            log.attempt(lambda view=view: view._version)
+            log.attempt(lambda view=view: view.requires_grad_())
+        log.attempt(lambda x=x: weight * x)
+        log((weight + x).grad_fn.name())
+
+
+def rows_of_expanded_results(t: Any, log: Log) -> None:
+    """A row of an expanded tensor can be written whatever the order of its base in memory."""
+    made = t.arange(8.0).reshape(2, 2, 2).transpose(0, 1)
+    with t.autograd.forward_ad.dual_level():
+        for base in (made * 1, made, made.clone().transpose(0, 2), made[:, :1]):
+            wide = base.expand(2, 2, 2, 2)
+            wide[0] = 0.25
+            log(base)
+
+
+def strides_of_single_elements(t: Any, log: Log) -> None:
+    """The stride of a dimension of one element has a say in how a broadcast result lies."""
+    flat = t.arange(40.0)
+    for shape, strides in (((1, 1, 2), (1, 1, 1)), ((1, 2, 3), (2, 1, 2)), ((1, 1, 2), (1, 3, 1)),
+                           ((1, 1, 2), (2, 2, 1)), ((3, 1, 2), (2, 3, 1))):  # fmt: skip
+        x = flat.as_strided(shape, strides)
+        other = t.ones(2, 1)
+        log((x + other).stride()[1:], (other * x).stride()[1:], t.maximum(x, other).stride()[1:])
+
+
+def asked_without_history(t: Any, log: Log) -> None:
+    """A view that cannot follow a write answers what asks for no history."""
+
+    class Row(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x[:1]
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, None
+
+    x, weight = t.ones(2, 2), t.ones(2, 2, requires_grad=True)
+    row = Row.apply(x, weight)
+    x.squeeze_()
+    log(row.argmax(), row > 0, row.eq(row), t.zeros_like(row))
+    log.attempt(lambda: row.sum())
+    leaf = t.ones(1).requires_grad_()
+    with t.no_grad():
+        quiet = leaf.squeeze()
+        quiet.mul_(1.5)
+    log.attempt(lambda: quiet.retain_grad())
+    log.attempt(lambda: t.ones(2, 2, dtype=t.bool) @ t.ones(2))
+    base = t.ones(2, 3)
+    part = base.split(1)[0]
+    base.lerp_(weight[:, :1].expand(2, 3), 0.5)
+    log.attempt(lambda: part.grad_fn)
+    log.attempt(lambda: part.grad)
+
+
+def written_inside_nested_vmap(t: Any, log: Log) -> None:
+    """In inference mode too, where tensors have no version of their own."""
+    for mode in (t.inference_mode, t.no_grad, t.enable_grad):
+        with mode():
+            x = t.arange(6.0).reshape(2, 3)
+            for write in (lambda a: (a * 1).neg_(), lambda a: (a * 1).copy_(a + 1),
+                          lambda a: (a * 1).fill_(3)):  # fmt: skip
+                log(t.func.vmap(t.func.vmap(write))(x), t.func.vmap(write)(x[0]))
+
+
+def products_of_nothing(t: Any, log: Log) -> None:
+    """Where there is nothing to multiply, no kernel refuses the dtype."""
+    for one, other in (((2, 0), (0,)), ((0, 2), (2,)), ((0, 2), (2, 2)), ((2, 2), (2, 0)),
+                       ((2, 0), (0, 3)), ((2, 2), (2,)), ((2, 2), (2, 2))):  # fmt: skip
+        log.attempt(lambda a=one, b=other: t.ones(a, dtype=t.bool) @ t.ones(b, dtype=t.bool))
+    log(t.ones(2, 5).histc(bins=t.tensor(2), min=0.5, max=2))
+
+
+def places_of_an_unpickled_tensor(t: Any, log: Log) -> None:
+    """Its memory belongs to an array of NumPy's, whose dtype is an object of its own."""
+    made = pickle.loads(pickle.dumps(t.arange(6.0, dtype=t.float64)))
+    square = made.as_strided((2, 2), (2, 1))
+    log(square @ t.ones(2, 2, dtype=t.float64), square + 1, square.sum())
+    array = pickle.loads(pickle.dumps(np.arange(6.0)))
+    square = t.from_numpy(array).as_strided((2, 2), (2, 1), 1)
+    log(square @ t.ones(2, 2, dtype=t.float64))
+    square.mul_(2)
+    log(array.tolist())
+
+
+def said_of_nothing(t: Any, log: Log) -> None:
+    """No warning about imaginary parts where there are no elements; the words for a mask."""
+    empty = t.ones(2, 0, dtype=t.complex64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        log(empty.double(), empty.to(t.int64))
+    for name in ("int64", "int16", "int32", "float16"):
+        mask = t.ones(2, dtype=getattr(t, name))
+        log.attempt(lambda mask=mask: t.ones(2).masked_fill_(mask, 1.0))
+    wide = t.ones(2, 2, dtype=t.bfloat16).expand(2, 2, 2)
+    log(wide.sort()[0].stride(), wide.softmax(-1).stride(), wide.cumsum(0).stride())
+
+
 SCENARIOS = (
+    detached_from_inference, rows_of_expanded_results, strides_of_single_elements,
+    products_of_nothing, places_of_an_unpickled_tensor, asked_without_history,
+    written_inside_nested_vmap, said_of_nothing,
+    nothing_arrives, what_hooks_see, written_in_two_wrong_ways, views_that_cannot_follow,
+    complex_into_real,
     numbers_of_inference_tensors, gaps_of_tangents, names_of_written_copies,
     outputs_without_gradient, sums_and_empty_rows,
     view_made_quietly, write_to_a_dual, copies, expanded_rows, second_walks, leaf_without_grad,

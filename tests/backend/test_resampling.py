@@ -95,7 +95,7 @@ def test_weights_on_whole_numbers_are_refused():
 @pytest.mark.parametrize("size", [(5, 4), (3, 4, 5)], ids=str)
 def test_grid_sample_gradients(size, align, padding, mode):
     if mode == "bicubic" and len(size) == 3:
-        return
+        pytest.skip("volumes have no bicubic mode")
     options = (mode, padding, align)
     input = rng.standard_normal((2, 3, *size))
     grid = rng.uniform(-1.7, 1.7, (2, *[3] * len(size), len(size)))

@@ -41,7 +41,7 @@ def same(actual, expected, rtol):
 def test_interpolate(dimensions, mode, dtype):
     name = NAMES[mode][dimensions - 1]
     if name is None:
-        return
+        pytest.skip("this number of dimensions has no such mode")
     size = SIZES[dimensions - 1]
     smooth = mode in ("linear", "cubic")
     input = draw((2, 3, *size), dtype).requires_grad_()
@@ -128,7 +128,7 @@ def test_antialias(mode, align):
 @pytest.mark.parametrize("size", [(5, 4), (1, 6), (3, 4, 5)], ids=str)
 def test_grid_sample(size, align, padding, mode):
     if mode == "bicubic" and len(size) == 3:
-        return
+        pytest.skip("volumes have no bicubic mode")
     input = draw((2, 3, *size)).requires_grad_()
     grid = (1.3 * draw((2, *[4] * len(size), len(size)))).requires_grad_()
     output = functional.grid_sample(input, grid, mode, padding, align)

@@ -15,7 +15,8 @@ from benchmarks.size import rooms, total
 from benchmarks.start import start, table
 from benchmarks.tables import mean_row, means, row
 from benchmarks.worker import answer, values_after_steps
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import EVERY, WORKLOADS
+from benchmarks.workloads.loading import LOADING
 from benchmarks.workloads.single import OPS, SINGLE_OPS, forms, named
 
 
@@ -143,6 +144,16 @@ def test_peak_memory_sees_what_a_workload_holds() -> None:
     # saved for backward: four arrays of 4M floats; a step that counted nothing would say 0
     assert 4 * 16_000_000 <= found["arrays"] < 6 * 16_000_000
     assert found["resident"] > 2 * 16_000_000
+
+
+def test_no_name_is_given_twice() -> None:
+    assert len(EVERY) == len(WORKLOADS) + len(OPS) + len(LOADING)
+
+
+@pytest.mark.parametrize("name", LOADING)
+def test_every_epoch_runs(name: str) -> None:
+    prepared = LOADING[name].prepare(retrograd)
+    assert len(prepared.step()) == 2 and not prepared.leaves
 
 
 @pytest.mark.parametrize("op", SINGLE_OPS)

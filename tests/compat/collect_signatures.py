@@ -23,7 +23,7 @@ from torchgen.packaged.autograd import gen_python_functions as generator
 
 import retrograd
 from retrograd.ops.registry import PUBLIC
-from tests.compat.python_steps import steps_of
+from tests.compat.python_steps import BY_HAND, steps_of
 
 PACKAGED = Path(torchgen.__path__[0]) / "packaged"
 NATIVE = PACKAGED / "ATen" / "native"
@@ -82,10 +82,24 @@ def compiled() -> Texts:
 
 def lines() -> Iterator[str]:
     """The lines of the file."""
-    parsers, all_texts = generated(), compiled()
+    parsers = generated()
+    found = list(_public(parsers))
+    yield from found
+    there = {line.partition(" ")[0] for line in found}
+    called = {place for line in found for place in re.findall(r"[;}~ ]((?:C|torch)\.\w+)\(", line)}
+    public = {place for place in called if f"torch.{place.partition('.')[2]}" in there}
+    for place in sorted(called - there - public):  # what only functions that are public call
+        for text in parsers["torch"].get(place.partition(".")[2], ()):
+            yield f"{place} {text}"
+
+
+def _public(parsers: dict[str, Texts]) -> Iterator[str]:
+    """The lines of public functions, and of those behind functions in Python."""
+    all_texts = compiled()
     known = {f"{place}.{name}" for place, texts in parsers.items() for name in texts}
     known |= {f"C.{name}" for name in parsers["torch"]}
-    known |= {f"nn.functional.{name}" for name in PUBLIC["nn.functional"]}
+    spaces = ("torch", "nn.functional", "linalg")
+    known |= {f"{place}.{name}" for place in spaces for name in PUBLIC[place]}
     hidden = {n: t for n, t in parsers["torch"].items() if _is_python(getattr(torch, n, None))}
     for place, functions in (("nn", parsers["nn"]), ("C", hidden)):  # what Python functions call
         for name, texts in sorted(functions.items()):
@@ -159,7 +173,9 @@ def _python(place: str, function: Any, known: set[str]) -> Iterator[str]:
         default = p.default if constant or p.default is inspect.Parameter.empty else UNKNOWN
         parameters.append(p.replace(annotation=inspect.Parameter.empty, default=default))
     steps = [
-        s for s in steps_of(function) if "(" not in s or s.strip("~").partition("(")[0] in known
+        s
+        for s in BY_HAND.get(place) or steps_of(function)
+        if "(" not in s or s.rpartition("}")[2].strip("~").partition("(")[0] in known
     ]
     definition = f"def {function.__qualname__}{inspect.Signature(parameters)}"
     yield f"{place} {'; '.join([definition, *steps])}"

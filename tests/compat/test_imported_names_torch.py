@@ -22,7 +22,8 @@ distributed.checkpoint.stateful distributed.checkpoint.storage distributed.fsdp.
 distributed.fsdp.wrap distributed.tensor.experimental distributed.tensor.parallel
 fx._symbolic_trace fx.experimental.proxy_tensor fx.experimental.symbolic_shapes fx.graph
 fx.graph_module fx.interpreter fx.node fx.proxy jit._script jit.annotations
-nn.attention.flex_attention onnx.symbolic_helper utils.deterministic
+nn.attention.flex_attention onnx.symbolic_helper utils.deterministic _custom_ops _dynamo.utils
+distributed.autograd onnx.operators onnx.symbolic_opset11
 """
 
 SAME = """
@@ -74,6 +75,25 @@ isinstance(t.ones(1), t.cuda.FloatTensor)
 t.ones(1).type(t.cuda.FloatTensor)
 t.ones(1).type('torch.cuda.HalfTensor')
 t.PyTorchFileReader.__name__
+t._assert_async(t.tensor(1))
+t._assert_async(t.tensor(False))
+t._assert_async(t.tensor(0.0), 'said')
+t._shape_as_tensor(t.ones(2, 3))
+t._C._are_functorch_transforms_active()
+t.func.vmap(lambda x: x + int(t._C._are_functorch_transforms_active()))(t.zeros(2))
+t._C._get_accelerator()
+t._C.DispatchKeySet(t._C.DispatchKey.CPU) | t._C.DispatchKeySet(t._C.DispatchKey.CPU)
+t._C.DispatchKeySet(t._C.DispatchKey.CPU).has(t._C.DispatchKey.CUDA)
+t._C.DispatchKey.AutogradMTIA.name
+isinstance(3, (t.SymInt, t.SymFloat, t.SymBool))
+t.types._device is t.device
+t.utils._pytree._get_node_type([1])
+t.utils._pytree._get_node_type(t.max(t.ones(2), 0)).__name__
+t.utils._pytree.is_namedtuple_class(int)
+t.hub.urlparse('a://b').netloc
+t.hub.tqdm.__name__
+t.fx.graph_module._USER_PRESERVED_ATTRIBUTES_KEY
+t.nn.attention.SDPBackend.MATH.name
 """
 
 
@@ -106,10 +126,14 @@ REFUSED = """
 t.PyTorchFileReader('file')
 t.nn.attention.flex_attention.flex_attention(1, 2, 3)
 t.nn.attention.flex_attention.create_block_mask(None, 1, 1, 1, 1)
-t.distributed.checkpoint.state_dict.get_model_state_dict(None)
+t.distributed.checkpoint.optimizer.load_sharded_optimizer_state_dict(None, None, None)
 t.distributed.tensor.parallel.parallelize_module(None)
 t.fx.graph.Graph()
 t.__future__.set_overwrite_module_params_on_conversion(True)
+t.onnx.symbolic_opset11.unsqueeze(None)
+t._custom_ops.get_ctx()
+t._C._ExcludeDispatchKeyGuard(None)
+t.SymInt(3)
 """
 
 

@@ -31,9 +31,9 @@ ROOMS = """
     types foreach fft linalg special assertions symbolic removed storage
     transforms autograd tensors sparse
     futures testing profiler signal library amp
-    distributed nn func overrides optim
-    multiprocessing serialization interchange settings utils
-    distributions jit model_summary quasirandom progress_bar _utils replay connections
+    distributed nn func overrides optim masked
+    multiprocessing serialization interchange settings utils parallel
+    distributions jit model_summary quasirandom progress_bar _utils replay accelerators connections
     retrograd
     running lint watching graph doctor compat commands cli __main__
 """.split()

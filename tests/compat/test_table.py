@@ -16,6 +16,7 @@ import retrograd
 from retrograd.namespaces import finder, rows
 from retrograd.namespaces.finder import INDEX, MORE, listed
 from retrograd.namespaces.rows import Alias, Answer, Refusal, Setting
+from tests.limits import LIMIT
 
 PACKAGE = Path(retrograd.__file__).parent
 MADE = [name for names in INDEX.values() for name in names.split()]
@@ -89,7 +90,7 @@ assert torch.optim._functional.adam and torch.autograd.variable.Variable
 import retrograd.cuda.amp.grad_scaler as inner
 assert torch.cuda.amp.grad_scaler is inner
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, timeout=LIMIT)
 
 
 def test_a_folder_without_code_does_not_hide_a_module(tmp_path):
@@ -101,7 +102,7 @@ import retrograd.backends
 assert retrograd.backends.fp32_precision == "none"
 """
     (tmp_path / "backends").mkdir()
-    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, timeout=LIMIT)
 
 
 def test_settings_are_remembered_and_changed_together():

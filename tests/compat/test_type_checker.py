@@ -13,6 +13,7 @@ import pytest
 
 from retrograd.compat.names import public_names
 from retrograd.compat.status import api_names
+from tests.limits import LIMIT
 
 pytest.importorskip("mypy")
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str]]:
         env={**os.environ, "MYPYPATH": str(ROOT)},
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     assert run.stderr == ""
     for line in run.stdout.splitlines():

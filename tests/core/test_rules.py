@@ -64,6 +64,7 @@ def outcome(function: Any, *arguments: Any) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_op(name: str) -> None:
+    checked = 0
     for sample in CASES[name]:
         for dtype in set(sample.dtypes).intersection(DTYPES):
             args, kwargs, _ = build(sample, retrograd, dtype, False, True)
@@ -74,6 +75,9 @@ def test_every_op(name: str) -> None:
             for node in nodes_behind(results):
                 if type(node.run) is Run:
                     check_node(node, f"{sample} {dtype}")
+                    checked += 1
+    if not checked:
+        pytest.skip("no sample whose rule is compiled")
 
 
 def check_node(node: Node, told: str) -> None:

@@ -13,6 +13,7 @@ from retrograd.cli import main
 from retrograd.diagnostics.catalogue import catalogue
 from retrograd.diagnostics.pages import whole_page
 from retrograd.lint import RULES
+from tests.limits import LIMIT
 
 Captured = pytest.CaptureFixture[str]
 
@@ -83,5 +84,7 @@ def test_no_command(capsys: Captured) -> None:
 def test_as_a_module() -> None:
     command = [sys.executable, "-m", "retrograd", "explain", "RG104"]
     wide = {**os.environ, "COLUMNS": "100"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=wide)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=wide, timeout=LIMIT
+    )
     assert done.stdout == whole_page("RG104")

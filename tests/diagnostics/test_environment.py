@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from retrograd.diagnostics.errors import RetrogradError
+from tests.limits import LIMIT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +38,7 @@ def run(path: Path, source: str, **environment: str) -> subprocess.CompletedProc
         env={**kept, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
 
 
@@ -127,6 +129,7 @@ def test_an_interactive_session_gets_its_lines(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     assert "error[RG103]" in done.stderr
     # Python 3.13.0 numbers what is typed: <stdin>-0, <stdin>-1, ...

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.limits import LIMIT
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -23,6 +25,7 @@ def test_report_in_the_readme(tmp_path: Path) -> None:
         env={**kept, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     message, report = shown.split("\n\n", 1)
     assert done.stderr.endswith("\n\n" + report)

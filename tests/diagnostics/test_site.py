@@ -20,6 +20,7 @@ from retrograd.lifecycle.site import (
     mark_library_file,
     user_site,
 )
+from tests.limits import LIMIT
 
 # A generated op: its file name alone says that it belongs to the library.
 LIBRARY = """
@@ -85,13 +86,13 @@ def test_only_library_frames_give_the_outermost() -> None:
         "site.mark_library_file('<string>')\n"
         "assert site.user_site()[0].co_filename == '<string>'\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT)
 
 
 def test_sites_can_be_turned_off() -> None:
     program = "from retrograd.lifecycle import site; assert site.user_site() == (None, 0)"
     environment = {**os.environ, "RETROGRAD_SITES": "0"}
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=LIMIT)
 
 
 def test_span_names_and_target(library: dict[str, Any], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import retrograd as torch
 from retrograd import distributions as d
+from tests.limits import LIMIT
 
 DOUBLE = torch.float64
 
@@ -165,4 +166,4 @@ def test_the_package_is_loaded_when_asked_for() -> None:
         "import retrograd.distributions.multivariate_normal as home\n"
         "assert home.MultivariateNormal is torch.distributions.MultivariateNormal\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT)

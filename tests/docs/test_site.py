@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import LIMIT
+
 pytest.importorskip("material", reason="needs the packages of the extra `docs`")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,7 @@ def test_the_site_is_built_and_stands_alone(tmp_path: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr
     pages = list(tmp_path.glob("**/*.html"))

@@ -515,7 +515,7 @@ for i in range(3):
 scenario(
     "grad_clip_nonleaf",
     "nonleaf-grad",
-    "make-leaf",
+    "no-grad",
     """
 w = torch.randn(3, requires_grad=True)
 for _ in range(3):

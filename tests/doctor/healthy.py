@@ -32,7 +32,6 @@ from tests.frameworks.test_frameworks import NEEDS, PROGRAMS, is_installed
 
 NOT_PYTORCH = ("RG9", "RG119", "RG120")  # pages about what is retrograd's own
 
-EXAMPLES = ROOT / "examples"
 ON_RETROGRAD = ", on retrograd"
 
 
@@ -111,9 +110,7 @@ def main() -> None:
                 key = f"{group}: {program.name.removeprefix(f'{ROOT}/')}"
                 if key not in notes.healthy:
                     with tempfile.TemporaryDirectory(prefix="retrograd-healthy-") as folder:
-                        script = program.script
-                        if script.parent != EXAMPLES:  # they import each other, and write nothing
-                            script = program.written(Path(folder))
+                        script = program.written(Path(folder))
                         ours = group.endswith(ON_RETROGRAD)
                         engine = ("--engine", "retrograd" if ours else "torch")
                         report = (without if ours else with_torch).doctor(script, options=engine)

@@ -1,13 +1,14 @@
 """Scores the doctor on programs that an author who knows no rules has labelled.
 
     python -m tests.doctor.score tests/doctor/blind [--jobs 2] [--out FILE] [--write FILE]
+                                 [--device cuda]
 
 The folder has a `labels.json`: for each program its `file`, `fixed` (a diff, or the repaired
 program), `cause` (accepted ones), `raises`, `error_line`, `guilty_lines`, `right_fixes` (`kind`,
 `line`), or `healthy: true`. The lines are right when the report names one that is guilty, and the
 line of the error. A fix is right when the author names its kind at that line (or the next to it,
 for lines that are inserted), or when the program with its diff trains and keeps what the author's
-repair does. Repaired and healthy programs must get no report.
+repair does. Repaired and healthy programs must get no report. With `--device`, tensors live there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from tests.doctor.mutation.originals import Original
 from tests.doctor.mutation.reality import Reality, same_training
 from tests.doctor.mutation.working import Notes, together
+from tests.doctor.on_device import write_corpus
 from tests.doctor.patches import DoesNotApply, apply, repaired
 from tests.doctor.scoring import Score, score_table, totals
 from tests.forked import Machine
@@ -126,12 +128,19 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="go on with what is in --out")
     parser.add_argument("--write", type=Path, help="the table, as Markdown")
     parser.add_argument("--plain", action="store_true", help="real processes instead of forks")
+    parser.add_argument("--device", help="the default device of the programs, such as cuda")
     options = parser.parse_args()
     corpus, notes = Labelled(options.folder), Notes(options.out)
     if options.resume:
         notes.load()
-    with Machine(options.plain) as machine:
-        reality = Reality(machine)
+    with (
+        Machine(options.plain) as machine,
+        tempfile.TemporaryDirectory(prefix="retrograd-device-") as there,
+    ):
+        reality, lost = Reality(machine), list[str]()
+        if options.device:
+            lost = write_corpus(corpus, options.device, Path(there), machine)
+            corpus = Labelled(Path(there))
 
         def one(label: dict[str, Any]) -> Score:
             name = label["file"]
@@ -160,6 +169,9 @@ def main() -> None:
     ]
     table += f"\nReports on {len(healthy)} healthy and repaired programs: {len(false)}\n"
     table += "".join(f"- {name}: {causes}\n" for name, causes in false)
+    if options.device:
+        table += f"\nLeft out, for they do not run on {options.device}: {len(lost)}\n"
+        table += "".join(f"- {line}\n" for line in lost)
     notes.save(now=True)
     print(table)
     if options.write:

@@ -17,6 +17,7 @@ from retrograd.doctor.fixes import again, cells
 from retrograd.doctor.library import Report, watch
 from tests import forked
 from tests.forked import ROOT
+from tests.limits import LIMIT
 
 STATE = """\
 weight = torch.ones(3, requires_grad=True)
@@ -55,7 +56,12 @@ def run(folder: Path, text: str, *arguments: str, command: tuple[str, ...] = ())
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if arguments:  # a fork knows only the command line of the process that forks
         done = subprocess.run(
-            [sys.executable, *asked], cwd=folder, env=environment, capture_output=True, text=True
+            [sys.executable, *asked],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
         )
     else:
         done = forked.python(asked, folder, environment, imported=forked.WITH_DOCTOR)
@@ -139,6 +145,57 @@ def test_a_block_in_a_test_says_how() -> None:
     code = again.of_this_process(1)
     assert code.against == "a test runs again with `pytest --autograd-doctor`"
     assert not any(fix.verified for found in report.diagnoses for fix in found.fixes)
+
+
+# ------------------------------------------------------------------------- the second pass
+
+CUT = """\
+first, last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], 0.1)
+for _ in range(6):
+    hidden = torch.relu(first(torch.ones(2, 3))).detach()
+    loss = last(hidden).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+WRITTEN = """\
+weight = torch.ones(3, requires_grad=True)
+value = weight.exp()
+result = value * value
+alias = value
+alias.mul_(2)
+result.sum().backward()
+"""
+
+
+@pytest.mark.slow
+def test_where_the_way_is_cut_is_looked_for_in_another_run(tmp_path: Path) -> None:
+    printed = run(tmp_path, in_block(CUT))
+    assert "warning[broken-graph]: " in printed and "^ cut here" in printed, printed
+    assert "-  |             hidden = torch.relu(first(torch.ones(2, 3))).detach()" in printed
+    assert "tried: ran to the end without an error or a report; 4 of 4 parameters" in printed
+
+
+@pytest.mark.slow
+def test_which_line_wrote_is_looked_for_in_another_run(tmp_path: Path) -> None:
+    printed = run(tmp_path, in_block(WRITTEN))
+    assert "error[inplace-after-save]: " in printed and "2 written here" in printed, printed
+
+
+def test_nothing_runs_again_if_nobody_wants_it(tmp_path: Path) -> None:
+    printed = run(tmp_path, in_block(CUT, "verify=False"))
+    assert "broken-graph" not in printed
+    assert "where the loss lost its history: the code was not to run again" in printed
+
+
+@pytest.mark.slow
+def test_the_second_pass_changes_nothing_outside(tmp_path: Path) -> None:
+    text = CUT.replace("    hidden", "    open('log.txt', 'a').write('x')\n    hidden")
+    printed = run(tmp_path, in_block(text))
+    assert (tmp_path / "log.txt").read_text() == "x" * 6, printed
+    said = " ".join(printed.split())
+    assert "not seen: where the loss lost its history: the second run was stopped: it wrote" in said
 
 
 # -------------------------------------------------------------------------------- notebooks

@@ -104,6 +104,29 @@ def test_a_fix_that_is_written_at_its_caller_names_that_line(tmp_path: Path) -> 
     assert fix.place == way[0] and "+features = features.clone()\n" in fix.diff
 
 
+KEEPING = """\
+class Table:
+    def set(self, ids, values):
+        for i, v in zip(ids.tolist(), values):  # inner
+            self.rows[i] = v
+
+for ids in data:
+    new = cell(table.get(ids))
+    table.set(ids, new)  # caller
+"""
+
+
+def test_what_a_function_keeps_is_cut_where_it_keeps_it(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(KEEPING)
+    source.forget()
+    way = [Place(str(file), marked(KEEPING, word)) for word in ("caller", "inner")]
+    fix = Fix("detach", way[0])
+    fixes.propose(Diagnosis(cause="stale-state-carried", ways=[way], fixes=[fix], tensor="h"))
+    assert "-            self.rows[i] = v\n+            self.rows[i] = v.detach()\n" in fix.diff
+    assert fix.place.line == way[1].line + 1
+
+
 RETURNED = """\
 def propagate(h):
     for _ in range(2):

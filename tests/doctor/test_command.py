@@ -10,6 +10,7 @@ import pytest
 
 from tests import forked
 from tests.doctor.running import HEALTHY, ROOT, TWICE, command, doctor
+from tests.limits import LIMIT
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -92,6 +93,7 @@ def test_python_dash_m_retrograd(tmp_path: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     assert done.returncode == 1 and "error[same-loss-twice]" in done.stderr
 

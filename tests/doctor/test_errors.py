@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from tests.doctor.error_scenarios import SCENARIOS, Scenario
+from tests.doctor.error_scenarios_functions import FUNCTIONS
 from tests.doctor.error_scenarios_more import MORE
 from tests.doctor.error_scenarios_rest import QUIET, REST
+from tests.limits import LIMIT
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-ALL = SCENARIOS + MORE + REST
+ALL = SCENARIOS + MORE + REST + FUNCTIONS
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,6 +35,7 @@ def _run(folder: Path, programs: dict[str, str]) -> dict[str, Any]:
         env=environment,
         cwd=ROOT,
         check=False,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     results = [json.loads(line) for line in done.stdout.splitlines()]

@@ -61,6 +61,9 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
         facts["together"] = facts["together"].split("+")
     if "loop" in facts:
         facts["loop"] = int(facts["loop"])
+    if "want" in facts:
+        facts |= {"want": int(facts["want"]), "got": int(facts["got"])}
+        facts["needs"] = [each == "1" for each in facts["needs"]]
     freed = marks.get("f", marks.get("!"))
     labels = [("s", "sent back"), ("b", "built")]
     spans = [Span(name, Place("train.py", marks[m])) for m, name in labels if m in marks]

@@ -25,6 +25,7 @@ def plain(folder: Path, name: str = "program.py", *arguments: str) -> tuple[int,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -328,8 +329,12 @@ def test_where_torch_is_not_installed(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(TWICE)
     environment = {**os.environ, "PYTHONPATH": str(hidden)}
     asked = [*command("--no-verify"), "p.py"]
-    done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        asked, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT
+    )
     assert done.returncode == 1 and "1 finding (retrograd)" in done.stderr
     asked = [*command("--engine", "torch"), "p.py"]
-    done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        asked, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT
+    )
     assert done.returncode == 2 and "PyTorch is not installed" in done.stderr

@@ -80,6 +80,13 @@ def test_every_mutant_is_a_program() -> None:
             assert mutant.fault.lines
 
 
+def test_a_copy_has_the_modules_that_its_script_imports(tmp_path: Path) -> None:
+    (program,) = [each for each in originals() if each.name == "examples/reinforce.py"]
+    script = program.written(tmp_path, program.script, "print()")
+    assert script.read_text() == "print()"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cartpole.py", "reinforce.py"]
+
+
 @pytest.mark.torch
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each program")

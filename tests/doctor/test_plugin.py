@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.doctor.running import ROOT
+from tests.limits import LIMIT
 
 TESTS = """\
 import retrograd as torch
@@ -55,6 +56,7 @@ def run(folder: Path, *options: str, more: str = "") -> str:
         cwd=ROOT,
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout

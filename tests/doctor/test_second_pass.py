@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.limits import LIMIT
+
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
@@ -95,6 +97,7 @@ def _examine(folder: Path, effect: str, more: str = "", mode: str = "asked") -> 
         text=True,
         env=environment,
         check=False,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

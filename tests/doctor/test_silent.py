@@ -70,6 +70,12 @@ def test_every_cause_has_a_program() -> None:
         *("accumulated-history", "needless-retain", "zero-grad-misuse", "broken-graph"),
         *("no-grad-scope", "stale-optimizer-params", "missing-create-graph", "nonleaf-grad"),
         *("same-loss-twice", "inplace-after-save", "repeated-hook", "clipped-before-unscale"),
+        *("freeze-without-effect", "target-with-gradient", "optimizer-never-steps"),
+        "nan-gradient",
+        "stale-state-carried",
+        *("clipped-after-step", "left-in-eval-mode", "average-of-views"),
+        *("wrong-loss-input", "loss-broadcast", "stepped-before-unscale", "clip-without-effect"),
+        *("tied-by-data", "optimizer-made-anew", "dropped-losses"),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.doctor.fixes.compare import gained, harm, idle, losses_in_words
+from retrograd.doctor.fixes.compare import died, gained, harm, idle, losses_in_words
 from retrograd.doctor.result import Result, result_from
 from retrograd.watching.received import Course
 from tests.doctor.running import Run, doctor
@@ -55,6 +55,22 @@ def test_nothing_is_broken() -> None:
 def test_a_gradient_that_ends_where_the_program_failed() -> None:
     found = harm(failed("++"), ran("++", ".+", ".+", ".+"))
     assert found == "after iteration 1 encoder.weight gets no gradient any more"
+
+
+def test_units_that_die_of_longer_steps_are_told_and_no_harm() -> None:
+    first, now = ran("++", "++", "++", "++"), ran("++", "0+", "0+", "0+")
+    assert harm(first, now) == "after iteration 1 encoder.weight gets no gradient any more"
+    assert harm(first, now, other_lengths=True) == ""
+    assert died(first, now).startswith("after iteration 1 the gradient of encoder.weight is exactl")
+    assert harm(first, ran("++", ".+", ".+", ".+"), other_lengths=True) != ""
+    assert died(first, first) == ""
+
+
+def test_a_gradient_that_is_no_number_any_more() -> None:
+    assert (
+        harm(ran("++", "++"), ran("++", "+!")) == "the gradient of head.weight would be inf or nan"
+    )
+    assert harm(ran("++", "+!"), ran("++", "+!")) == ""
 
 
 def test_a_gradient_that_becomes_exactly_zero_there() -> None:
@@ -211,6 +227,22 @@ for step in range(8):
     g_opt.step()
 """
 
+SHARED_BODY = """
+body = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh())
+left, right = nn.Linear(8, 1), nn.Linear(8, 1)
+left_opt = torch.optim.SGD([*body.parameters(), *left.parameters()], lr=0.05)
+right_opt = torch.optim.SGD([*body.parameters(), *right.parameters()], lr=0.05)
+for step in range(8):
+    h = body(torch.randn(16, 4))
+    left_loss, right_loss = left(h).pow(2).mean(), (right(h) - 1).pow(2).mean()
+    left_opt.zero_grad()
+    left_loss.backward(retain_graph=True)
+    left_opt.step()
+    right_opt.zero_grad()
+    right_loss.backward()
+    right_opt.step()
+"""
+
 REMEMBERED = """
 class Tracker(nn.Module):
     def __init__(self):
@@ -270,6 +302,13 @@ def test_an_adversarial_loss_does_not_flow_into_the_critics_step(tmp_path: Path)
     assert moved["verification"] == (
         "the step of critic would also use gradients of another optimizer's loss"
     )
+
+
+@pytest.mark.torch
+def test_both_losses_flow_into_the_body_that_two_optimizers_share(tmp_path: Path) -> None:
+    first = proposals(tried(tmp_path, SHARED_BODY))[0]
+    assert first["kind"] == "reorder-step" and first["verified"]
+    assert "+    right_opt.zero_grad()\n     left_loss.backward" in str(first["diff"])
 
 
 @pytest.mark.torch

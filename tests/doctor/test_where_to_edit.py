@@ -19,6 +19,21 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 
 PROGRAMS = {
+    "a value for both losses, and what it was made of for one": (
+        "shared-subgraph",
+        "detach",
+        """
+code, judge = nn.Linear(3, 3), nn.Linear(1, 1)
+judging = torch.optim.SGD(judge.parameters(), lr=0.1)
+h = torch.tanh(code(torch.randn(4, 3)))
+made = net(h)
+first = judge(made).mean()  # fix
+first.backward()
+judging.step()
+second = judge(made).mean() + h.pow(2).mean()
+second.backward()
+""",
+    ),
     "a name for the last state": (
         "stale-state-carried",
         "detach",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -30,25 +32,35 @@ def test_results(name: str) -> None:
         for sample in CASES[name]
         for dtype in _dtypes(sample)
     ]
-    assert len(outcomes) == len(CASES[name])
+    settle(outcomes)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_half_precision_and_complex(name: str) -> None:
     function = function_of(name, torch)
-    for sample in CASES[name]:
-        for dtype in sample.dtypes:
-            if dtype in ("float16", "complex64"):
-                check(function, sample, dtype, name.split(".")[-1])
+    settle(
+        check(function, sample, dtype, name.split(".")[-1])
+        for sample in CASES[name]
+        for dtype in sample.dtypes
+        if dtype in ("float16", "complex64")
+    )
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["of_vmap", "in_vmap"])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients(name: str, inside: bool) -> None:
     function = function_of(name, torch)
-    for sample in CASES[name]:
-        for dtype in _dtypes(sample):
-            check_gradients(function, sample, dtype, inside=inside)
+    settle(
+        check_gradients(function, sample, dtype, inside=inside)
+        for sample in CASES[name]
+        for dtype in _dtypes(sample)
+    )
+
+
+def settle(outcomes: Iterable[str]) -> None:
+    """A test that has compared no sample is skipped, where it is seen."""
+    if "compared" not in (found := set(outcomes)):
+        pytest.skip(f"nothing to compare: {', '.join(sorted(found)) or 'no sample'}")
 
 
 def test_rules_are_of_ops() -> None:

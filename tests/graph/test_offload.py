@@ -19,12 +19,13 @@ import pytest
 from hypothesis import given, settings
 
 import retrograd as torch
-from retrograd import graph
+from retrograd import core, graph
 from retrograd.backend.device import forget, register
 from retrograd.engine.state import HOT
 from retrograd.graph import offloading
 from retrograd.graph.sizes import bytes_of
 from tests.graph.programs import Step, collected, leaves, programs, run
+from tests.limits import LIMIT
 from tests.strict.arrays import STRICT
 
 
@@ -74,13 +75,10 @@ def test_random_programs_give_the_same_bits(program: list[Step]) -> None:
     assert same(found, expected)
 
 
+@pytest.mark.skipif(not core.AVAILABLE, reason="needs the core to switch it off")
 @settings(max_examples=10, deadline=None)
 @given(programs)
 def test_random_programs_without_the_core(program: list[Step]) -> None:
-    from retrograd import core
-
-    if not core.AVAILABLE:
-        return
     expected = walked(program, run)
     core._core.switch(False)
     try:
@@ -465,7 +463,9 @@ def test_a_fresh_process_takes_less_memory(folder: str) -> None:
     peaks = []
     for scope in ("torch.enable_grad()", f'graph.budget("30MB", folder={folder!r})'):
         text = textwrap.dedent(MEASURED.format(scope=scope))
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, timeout=LIMIT
+        )
         assert done.returncode == 0, done.stderr
         peaks.append(int(done.stdout) / 1000)
     assert peaks[0] - peaks[1] > 30  # MB; the graph of the first has about 100

@@ -1,5 +1,6 @@
 """Writes, detached operands, threads and names of calls in recordings, on both libraries."""
 
+import contextlib
 import threading
 from typing import Any
 
@@ -177,6 +178,10 @@ def test_threads(torch: Any) -> None:
     """Graphs that threads make and another walks, and threads that train on their own."""
     made: list[Any] = [None, None]
     weight = torch.ones(3, requires_grad=True)
+    # Nodes of a thread that never walked a graph may be another's to walk: on PyTorch, their
+    # numbers belong to nobody for sure if another thread runs meanwhile. So those that make graphs
+    # for others run one by one, and each of the rest has walked its own before they run at once.
+    one_by_one, both_have_walked = threading.Lock(), threading.Barrier(2)
 
     def produce(index: int) -> None:
         inner = weight.exp()
@@ -184,8 +189,11 @@ def test_threads(torch: Any) -> None:
 
     def train() -> None:
         own = torch.ones(3, requires_grad=True)
-        for _ in range(5):
-            (own.sin() * own).sum().backward()
+        for turn in range(5):
+            with one_by_one if turn == 0 else contextlib.nullcontext():
+                (own.sin() * own).sum().backward()
+            if turn == 0:
+                both_have_walked.wait()
 
     def run(*threads: threading.Thread) -> None:
         for thread in threads:
@@ -194,7 +202,8 @@ def test_threads(torch: Any) -> None:
             thread.join()
 
     with record(torch.__name__, steps=30) as recording:
-        run(*(threading.Thread(target=produce, args=(index,)) for index in range(2)))
+        for index in range(2):
+            run(threading.Thread(target=produce, args=(index,)))
         total = made[0] + made[1]
         total.backward()
         run(threading.Thread(target=train), threading.Thread(target=train))

@@ -12,6 +12,7 @@ import pytest
 from retrograd import core
 from retrograd.backend import kernels
 from retrograd.backend.kernels.built import check_sources, sources_of
+from tests.limits import LIMIT
 
 FOLDER = Path(kernels.__file__).parent
 
@@ -73,7 +74,7 @@ print(x.grad.tolist(), core.AVAILABLE, kernels.AVAILABLE, cpu_rows.rows)
 print(core.status())
 """
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert run.stdout.startswith("[2.0, 4.0] False False None\n")
     assert "python setup.py build_ext --inplace" in run.stdout

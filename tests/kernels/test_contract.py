@@ -15,6 +15,7 @@ import pytest
 
 from retrograd.backend import kernels
 from retrograd.backend.kernels import twins
+from tests.limits import LIMIT
 
 try:
     from retrograd.backend.kernels import _tiny as compiled
@@ -240,6 +241,11 @@ def test_the_switch() -> None:
     program = "from retrograd.backend import kernels as k; print(k.AVAILABLE, k.status())"
     environment = {**os.environ, "RETROGRAD_KERNELS": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
     answer = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT,
     )
     assert answer.stdout.startswith("False The compiled kernels are not in use (switched off by")

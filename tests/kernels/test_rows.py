@@ -20,6 +20,7 @@ from retrograd.backend import CPU
 from retrograd.backend.cpu_rows import rows
 from retrograd.backend.device import KERNELS
 from retrograd.ops.neural.normalization import Layout
+from tests.limits import LIMIT
 
 pytestmark = [
     pytest.mark.kernels,
@@ -338,5 +339,6 @@ def test_the_switch() -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=LIMIT,
     )
     assert found.stdout.startswith("None False not in use (switched off by RETROGRAD_KERNELS=0)")

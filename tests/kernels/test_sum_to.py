@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from retrograd.backend import kernels
 
@@ -33,8 +33,7 @@ def test_same_sums_as_numpy(problem):
     lead = part.ndim - len(shape)
     axes = (*range(lead), *(lead + i for i, n in enumerate(shape) if n != part.shape[lead + i]))
     expected = np.asarray(np.add.reduce(part, axis=axes)).reshape(shape)
-    if found is None:
-        return
+    assume(found is not None)  # left to NumPy; below, what is not
     assert found.dtype == expected.dtype
     assert found.tobytes() == expected.tobytes()
 

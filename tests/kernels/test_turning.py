@@ -40,6 +40,9 @@ def arrangements(array: Any) -> list[Any]:
     if array.ndim > 1:
         found += [array.swapaxes(0, 1), array.T[1:-1], array[::2].T, array[:, ::2].T, array[:1].T]
         found += [array[..., ::-1].T, np.broadcast_to(array.T[:, :1], array.T.shape)]
+    for kept in range(array.ndim):  # one element for all dimensions after the first ones
+        first = array[(..., *(slice(None, 1),) * (array.ndim - kept))]
+        found += [np.broadcast_to(first, array.shape), np.broadcast_to(first[::-1], array.shape)]
     return found
 
 

@@ -37,11 +37,6 @@ def test_compile_changes_nothing():
     assert layer(torch.ones(2)).tolist() == before
 
 
-def test_share_memory_is_refused():
-    with pytest.raises(NotImplementedError, match="share_memory_"):
-        nn.Linear(1, 1).share_memory()
-
-
 def test_global_hook_with_kwargs_is_called_after_an_error():
     class Failing(nn.Module):
         def forward(self, x, *, factor):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import retrograd as torch
 
 
@@ -49,13 +47,6 @@ def test_a_state_without_a_count_keeps_the_count_there_is():
     del state["num_batches_tracked"]
     assert layer.load_state_dict(state).missing_keys == []
     assert layer.num_batches_tracked.item() == 1
-
-
-def test_layers_across_processes_say_that_they_are_not_supported():
-    with pytest.raises(NotImplementedError, match="SyncBatchNorm is not supported"):
-        torch.nn.SyncBatchNorm(3)
-    with pytest.raises(NotImplementedError, match="convert_sync_batchnorm is not supported"):
-        torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3))
 
 
 def test_instance_norm_of_one_example_is_that_of_a_batch_of_one():

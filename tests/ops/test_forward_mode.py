@@ -153,10 +153,14 @@ def is_compared(name: str, sample: Sample) -> bool:
 @pytest.mark.parametrize("name", sampled())
 def test_tangents(name: str) -> None:
     declared: Any = {**OPS, **COMPOSITES}[name]
-    for sample in declared.samples():
-        for dtype in KINDS:
-            if is_compared(name, sample) and dtype in sample.dtypes:
-                compare(name, sample, dtype)
+    compared = [
+        compare(name, sample, dtype)
+        for sample in declared.samples()
+        for dtype in KINDS
+        if is_compared(name, sample) and dtype in sample.dtypes
+    ]
+    if not any(compared):
+        pytest.skip("no sample whose tangents can be compared")
 
 
 @pytest.mark.parametrize("name", [name for name in sampled() if name not in SLOPES])
@@ -181,32 +185,38 @@ def test_rounded_tangents(name: str) -> None:
                 continue
             compared += 1
             check(ours, expected, tolerance, f"{name}{sample} {dtype}")
+    if not compared:
+        pytest.skip("no sample that both libraries push forward in these types")
 
 
-def compare(name: str, sample: Sample, dtype: str) -> None:
-    """The tangents of one call must be PyTorch's, or the slopes where PyTorch has none."""
+def compare(name: str, sample: Sample, dtype: str) -> bool:
+    """The tangents of one call must be PyTorch's, or the slopes where PyTorch has none.
+
+    False if there was nothing to compare with.
+    """
     try:
         call(name, torch, build(sample, torch, dtype, None))
     except Exception:
-        return  # an error, whatever the mode
+        return False  # an error, whatever the mode
     label = f"{name}{sample} {dtype}"
     try:
         ours = tangents(name, sample, retrograd, dtype)
     except NotImplementedError as error:
         assert name in REFUSED and "forward AD" in str(error), label
-        return
+        return True
     try:
         expected = tangents(name, sample, torch, dtype)
     except Exception:
         if sample.numeric:
             check(ours, differences(name, sample, dtype), 1e-5, label)
-        return
+        return sample.numeric
     try:
         check(ours, expected, 1e-9, label)
     except AssertionError:
         if name not in SLOPES:
             raise
         check(ours, differences(name, sample, dtype), 1e-5, label)
+    return True
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -338,3 +348,5 @@ def test_second_order(name: str) -> None:
             label = f"{name}{sample} {dtype}"
             check(forward_over_reverse, expected, 1e-8, f"{label}, forward over reverse")
             check(reverse_over_forward, expected, 1e-8, f"{label}, reverse over forward")
+    if not compared:
+        pytest.skip("no smooth sample")

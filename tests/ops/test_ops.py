@@ -118,7 +118,7 @@ def test_layout_and_memory(name, sample):
     function, _ = call(name, sample, grad=False)
     results = flatten(function())
     if name in LAYOUT:
-        return  # it ran
+        pytest.skip("it ran; its results depend on the layout")
     strided = call(name, sample, noncontiguous=True, grad=False)
     for a, b in zip(results, flatten(strided[0]()), strict=True):
         if is_tensor(a):

@@ -131,20 +131,26 @@ def samples() -> Iterator[Any]:
 
 @pytest.mark.parametrize("op", list(samples()))
 def test_calls_are_the_same_overload_as_in_pytorch(op: Any) -> None:
+    compared = 0
     for sample in list(op.samples())[:6]:
-        logs = []
-        for library, log in ((torch, TheirLog()), (retrograd, OurLog())):
-            args, kwargs, _ = build(sample, library, "float32", False, sample.grad)
-            try:
-                with log, warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    function_of(op.name, library)(*args, **kwargs)
-            except Exception:
-                break
-            logs.append(log.log)
-        # a dimension of None is another overload there than none at all
-        if len(logs) == 2 and not (op.name in ("all", "any") and None in sample.args):
-            assert logs[1] == logs[0], sample
+        if op.name in ("all", "any") and None in sample.args:
+            continue  # a dimension of None is another overload there than none at all
+        try:
+            theirs = log_of(op.name, sample, torch, TheirLog())
+        except Exception:
+            continue  # PyTorch refuses the sample, in float32 perhaps
+        assert log_of(op.name, sample, retrograd, OurLog()) == theirs, sample
+        compared += 1
+    if not compared:
+        pytest.skip("PyTorch refuses every sample in float32")
+
+
+def log_of(name: str, sample: Any, library: Any, log: Any) -> list[str]:
+    args, kwargs, _ = build(sample, library, "float32", False, sample.grad)
+    with log, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function_of(name, library)(*args, **kwargs)
+    return list(log.log)
 
 
 def test_ops_are_called_with_pytorchs_arguments() -> None:

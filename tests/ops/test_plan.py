@@ -13,6 +13,7 @@ import retrograd as torch
 from retrograd.ops.calling.plan import CallPlan, Save
 from retrograd.ops.registry import OPS, Op
 from retrograd.samples import T
+from tests.limits import LIMIT
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -119,6 +120,6 @@ def test_importing_works_out_no_plans() -> None:
         "print([name for name, op in OPS.items() if 'plan' in vars(op)])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert done.stdout.strip() == "[]"

@@ -4,13 +4,33 @@ Each seed is one program of about twenty steps: leaves of every dtype, operation
 hooks of every kind, modes, saved-tensor hooks, checkpoints, Functions, several backwards, forward
 mode, transforms. PyTorch and retrograd run it in lockstep (`tests.autograd.mixed_sides`). Values,
 dtypes, shapes, strides, gradients, graphs, warnings and errors are compared: those of a step's
-result at once, those of all tensors at the end. What differs is shrunk and written to the folder of
-`--keep`, as a program that shows it. A program that ends its process is named and passed over.
+result at once, those of all tensors at the end. (Of strides, those along which elements lie: not of
+a dimension with one element, nor of a tensor without any.) What differs is shrunk and written to the folder of
+`--keep`, as a program that shows it. A program that ends its process, or does not end, is named and
+passed over.
+
+What PyTorch does by mistake is left out where it is drawn or compared, with the reason beside it
+(`tests.autograd.mixed_steps`, `ITS_OWN_FAILURES`). Of 100,000 (`--seed 7000000`) 140 differed, of which
+18 do not since, and one ended PyTorch's process. The rest is of kinds that are known:
+
+- gradients of tangents with respect to results: PyTorch's formula of `div` reads its result;
+- the real part of a gradient, for `cat` of real and complex, is taken on the way to the next node
+  here, in the node in PyTorch, which a hook of the node sees;
+- `is_grad_enabled()` in a hook where `backward` runs in inference mode with grad switched on;
+- what a node packs for a second order that no gradient reaches;
+- softmax of empty complex tensors that require grad, which PyTorch refuses;
+- inference mode: views and copies made there of tensors that have a history;
+- strides of results whose operands have other strides than a whole tensor's along dimensions of one
+  element, where nothing lies: PyTorch's next operation goes by them;
+- storage offsets of views without elements, by which `as_strided` goes;
+- results that a transform returns as they are, or that go on from a view under `no_grad`;
+- which of two mistakes is said first; bfloat16 and float16 beyond the tolerance.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import subprocess
@@ -24,6 +44,7 @@ from typing import Any
 from tests.autograd.mixed_programs import Found, run_seed, topic
 
 ENDINGS = ("ran", "refused", "skipped")
+LONGEST = 300  # seconds that a program may take, with what shrinking it takes
 KEPT = '''"""{title}"""
 
 import torch
@@ -49,6 +70,7 @@ def run_here(first: int, count: int) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     for seed in range(first, first + count):
         _say(begins=seed)
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
         try:
             counts.update(run_seed(torch, seed, brief=True).counts)
         except Found as found:
@@ -165,10 +187,10 @@ def main(arguments: list[str]) -> int:
     print(table(run.counts))
     seconds = time.monotonic() - started
     print(
-        f"{chosen.programs:,} programs, {len(run.differing)} differ, "
+        f"{run.done:,} programs, {len(run.differing)} differ, "
         f"{len(run.ended)} ended their process, {seconds:.0f} s"
     )
-    return 1 if run.differing or run.ended else 0
+    return 1 if run.differing or run.ended or run.done < chosen.programs else 0
 
 
 if __name__ == "__main__":

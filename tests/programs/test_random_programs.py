@@ -12,6 +12,7 @@ import pytest
 from tests.autograd import mixed_ops
 from tests.autograd.mixed_programs import Found, run_seed
 from tests.programs import random_programs
+from tests.limits import LIMIT
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -20,7 +21,10 @@ pytestmark = pytest.mark.torch
 def test_programs_agree(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.programs.random_programs", "--programs", "200"]
     found = subprocess.run(
-        [*command, "--jobs", "2", "--keep", str(tmp_path / "kept")], capture_output=True, text=True
+        [*command, "--jobs", "2", "--keep", str(tmp_path / "kept")],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
     )
     assert found.returncode == 0, found.stdout + found.stderr
     lines = found.stdout.splitlines()

@@ -28,6 +28,18 @@ pytestmark = pytest.mark.slow
 SAMPLES = good_samples()
 NAMES = sorted(SAMPLES)
 
+# No sample of these is replayed: elements decide what they do, or they change an argument itself.
+NEVER = {
+    *("None.squeeze_", "None.swapaxes_", "None.t_", "None.transpose_", "None.unsqueeze_"),
+    *("bincount", "masked_select", "linalg.cholesky", "linalg.inv", "linalg.ldl_factor"),
+    *("linalg.lu_factor", "linalg.solve", "linalg.solve_ex", "linalg.tensorinv"),
+    *("linalg.tensorsolve", "nn.functional.embedding_bag", "torch.allclose", "torch.argwhere"),
+    *("torch.as_strided_", "torch.embedding_renorm_", "torch.equal", "torch.histogramdd"),
+    *("torch.inverse", "torch.is_nonzero", "torch.istft", "torch.nonzero", "torch.nonzero_static"),
+    *("torch.segment_reduce", "torch.tril_indices", "torch.triu_indices", "torch.unique"),
+    "torch.unique_consecutive",
+}
+
 
 @pytest.fixture(params=binding.EXECUTORS, ids=lambda kind: kind.__name__, autouse=True)
 def executor(request, monkeypatch):
@@ -93,6 +105,7 @@ def agree(ours, theirs):
 def test_samples(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        ran = replayed = False
         for sample in SAMPLES[name]:
             dtype = "float64" if "float64" in sample.dtypes else sample.dtypes[-1]
             first, step = Step(name, sample, dtype), Step(name, sample, dtype)
@@ -100,6 +113,7 @@ def test_samples(name):
                 expected = first.run()
             except Exception:
                 continue  # bad arguments, which other tests compare with PyTorch
+            ran = True
             step.starts = first.starts
             before = [np.array(to_array(x.detach()), copy=True) for x in step.tensors]
             plan, found = recorded(step)
@@ -112,3 +126,7 @@ def test_samples(name):
             again = plan.run((), {})
             assert again is not MISS
             agree(again, expected)
+            replayed = True
+        if not ran:
+            pytest.skip("every sample is refused, as other tests compare")
+        assert replayed == (name not in NEVER)

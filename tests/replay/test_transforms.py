@@ -85,7 +85,7 @@ def test_functions_with_a_graph_inside_run_as_they_are_written():
 
     torch.manual_seed(2)
     wrapped = agree(step, [(randn(3),) for _ in range(4)], replayed=0)
-    assert "history" in wrapped.explain()
+    assert "tensors share memory that did not" in wrapped.explain()  # the graph has its own `x`
 
 
 def cubed(v):

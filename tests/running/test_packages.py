@@ -81,6 +81,38 @@ PRINTED = {
 }
 
 
+def test_operators_of_a_compiled_part_refuse_when_called(tmp_path: Path) -> None:
+    """A package goes on without its compiled part, and registers rules for its operators."""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent(
+            """
+            import torch
+            try:
+                torch.library.register_fake("early::crop")(len)
+            except RuntimeError as error:
+                print(error)
+            try:
+                torch.ops.load_library("/there/_C.so")
+            except OSError:
+                print("goes on")
+            torch.library.register_fake("images::crop")(len)
+            try:
+                torch.ops.images.crop(torch.ones(1), size=2)
+            except NotImplementedError as error:
+                print(error)
+            """
+        )
+    )
+    command = ["-m", "retrograd", "run", "program.py"]
+    done = forked.python(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.stdout.splitlines() == [
+        "operator early::crop does not exist",
+        "goes on",
+        "images::crop is not supported by retrograd: it is compiled for PyTorch "
+        "(refused: /there/_C.so)",
+    ], done.stderr
+
+
 @pytest.mark.parametrize("package", list(PROGRAMS))
 def test_program_prints_what_it_prints_with_pytorch(package: str, tmp_path: Path) -> None:
     if importlib.util.find_spec(package) is None:

@@ -261,13 +261,13 @@ def test_spawned_processes_work_and_tell_their_errors(tmp_path: Path) -> None:
 def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
     """A folder stands for it, in front of the program's path."""
     fake = tmp_path / "site"
-    for name in ("torch/nn", "torchvision", "torch-9.9.dist-info"):
+    for name in ("torch/nn", "torchaudio", "torch-9.9.dist-info"):
         (fake / name).mkdir(parents=True)
     (fake / "torch" / "__init__.py").write_text("raise SystemError('the other one')")
     (fake / "torch" / "nn" / "__init__.py").write_text("raise SystemError('the other one')")
     (fake / "torch" / "leaked.py").write_text("")
-    (fake / "torchvision" / "__init__.py").write_text("raise SystemError('the other one')")
-    (fake / "torchvision" / "_C.so").write_text("")
+    (fake / "torchaudio" / "__init__.py").write_text("raise SystemError('the other one')")
+    (fake / "torchaudio" / "_C.so").write_text("")
     (fake / "torch-9.9.dist-info" / "METADATA").write_text("Name: torch\nVersion: 9.9\n")
     program = tmp_path / "program.py"
     program.write_text(
@@ -282,8 +282,8 @@ def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
                 if "site" + os.sep + "torch" in (getattr(module, "__file__", None) or "")
             ]
             print(theirs, importlib.util.find_spec("torch").name)
-            print(importlib.util.find_spec("torchvision"))
-            for name in ("torch.leaked", "torchvision", "torchvision.transforms"):
+            print(importlib.util.find_spec("torchaudio"))
+            for name in ("torch.leaked", "torchaudio", "torchaudio.transforms"):
                 try:
                     __import__(name)
                 except ImportError as error:
@@ -292,32 +292,32 @@ def test_an_installed_pytorch_is_never_looked_at(tmp_path: Path) -> None:
         )
     )
     done = started(tmp_path, str(program), path=os.pathsep.join([str(ROOT), str(fake)]))
-    reason = "(torchvision is compiled for PyTorch, and torch is retrograd here)"
+    reason = "(torchaudio is compiled for PyTorch, and torch is retrograd here)"
     assert done.stdout.splitlines() == [
         "2.13.0+retrograd retrograd",
         "[] retrograd",
         "None",
         "ModuleNotFoundError No module named 'torch.leaked' (torch is retrograd here, which has "
         "no such module)",
-        f"ModuleNotFoundError No module named 'torchvision' {reason}",
-        f"ModuleNotFoundError No module named 'torchvision' {reason}",
+        f"ModuleNotFoundError No module named 'torchaudio' {reason}",
+        f"ModuleNotFoundError No module named 'torchaudio' {reason}",
     ], done.stderr
 
 
 def test_a_folder_of_the_program_may_have_the_name_of_a_compiled_package(tmp_path: Path) -> None:
-    """Programs bring their own torchvision in plain Python, with the few names they need."""
-    (tmp_path / "torchvision").mkdir()
-    (tmp_path / "torchvision" / "__init__.py").write_text("")
-    (tmp_path / "torchvision" / "datasets.py").write_text("import torch\nones = torch.ones(2)\n")
+    """Programs bring their own torchaudio in plain Python, with the few names they need."""
+    (tmp_path / "torchaudio").mkdir()
+    (tmp_path / "torchaudio" / "__init__.py").write_text("")
+    (tmp_path / "torchaudio" / "datasets.py").write_text("import torch\nones = torch.ones(2)\n")
     done = run(
         tmp_path,
         text="""
         import importlib.util, torch
-        from torchvision.datasets import ones
-        print(ones, importlib.util.find_spec("torchvision").name)
+        from torchaudio.datasets import ones
+        print(ones, importlib.util.find_spec("torchaudio").name)
         """,
     )
-    assert done.stdout == "tensor([1., 1.]) torchvision\n", done.stderr
+    assert done.stdout == "tensor([1., 1.]) torchaudio\n", done.stderr
 
 
 def test_program_reads_standard_input(tmp_path: Path) -> None:
@@ -387,14 +387,15 @@ def test_a_library_that_patches_functions_by_their_names_finds_them(tmp_path: Pa
         except AttributeError as error:
             print(error)
         try:
-            torch.SymInt
+            torch.sym_constrain_range
         except AttributeError as error:
             print(error)
         """,
     )
     assert done.stdout == (
         "True\nmodule 'torch' has no attribute 'zeroes'. Did you mean: 'zeros'?\n"
-        "module 'torch' has no attribute 'SymInt': sizes are plain integers (symbolic shapes)\n"
+        "module 'torch' has no attribute 'sym_constrain_range': "
+        "sizes are plain integers (symbolic shapes)\n"
     ), done.stderr
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import retrograd
 from retrograd.interchange import load_npz, load_safetensors, save_npz, save_safetensors
+from tests.limits import LIMIT
 from tests.serialization.objects import DTYPES, NEWER_DTYPES, described
 
 
@@ -108,7 +109,7 @@ class TestSafetensors:
             "print(torch.equal(other.weight, model.weight))\n"
         )
         command = [sys.executable, "-m", "retrograd", "run", str(program), str(tmp_path)]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
         assert run.stdout == "(set(), [])\nTrue\n", run.stderr
 
 

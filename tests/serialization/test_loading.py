@@ -366,7 +366,7 @@ def test_helpers(tmp_path: Path) -> None:
     assert serialization.normalize_storage_type(retrograd.FloatStorage) is retrograd.FloatStorage
     assert issubclass(serialization.SourceChangeWarning, Warning)
     assert str(serialization.StorageType("HalfStorage")) == "StorageType(dtype=torch.float16)"
-    with pytest.raises(NotImplementedError, match="validate_cuda_device is not supported"):
+    with pytest.raises(RuntimeError, match=r"on a CUDA device but torch\.cuda\.is_available"):
         serialization.validate_cuda_device("cuda:0")
     check = serialization.check_module_version_greater_or_equal
     assert check(np, (1, 0)) and not check(np, (99,))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import LIMIT
 from tests.serialization.hostile import archive, name, number, program, storage, tensor, text
 
 _LIMITED = """
@@ -60,7 +61,7 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
         paths.append(tmp_path / case)
         paths[-1].write_bytes(content)
     command = [sys.executable, "-c", _LIMITED, *map(str, paths)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert run.returncode == 0, run.stderr
     found = dict(zip(GREEDY, run.stdout.split(), strict=True))
     assert found == {case: EXPECTED.get(case, "UnpicklingError") for case in GREEDY}

@@ -18,6 +18,7 @@ import pytest
 
 import retrograd
 from retrograd.serialization import archive_writer, atomic
+from tests.limits import LIMIT
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
 
@@ -147,7 +148,9 @@ def test_a_named_pipe(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
 def test_the_standard_output() -> None:
     code = "import retrograd; retrograd.save(retrograd.ones(3), '/dev/stdout')"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=LIMIT
+    )
     assert retrograd.load(io.BytesIO(run.stdout)).tolist() == [1, 1, 1]
 
 

@@ -23,8 +23,10 @@ def describe(value: Any, digits: int = 5) -> Any:
         places = value._indices().tolist()
         flags = (value.is_coalesced(), value.sparse_dim(), value.dense_dim(), value._nnz())
         return [*facts, flags, places, _numbers(value._values(), digits)]
-    rows, columns = value.crow_indices().tolist(), value.col_indices().tolist()
-    return [*facts, rows, columns, _numbers(value.values(), digits)]
+    by_rows = str(value.layout) == "torch.sparse_csr"
+    pointers = value.crow_indices() if by_rows else value.ccol_indices()
+    plain = value.col_indices() if by_rows else value.row_indices()
+    return [*facts, pointers.tolist(), plain.tolist(), _numbers(value.values(), digits)]
 
 
 def _numbers(tensor: Any, digits: int) -> list[Any]:

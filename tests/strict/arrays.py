@@ -24,7 +24,7 @@ REFUSED = {"initial", "where", "subok", "sparse"}
 class StrictArray:
     """An array on the stand-in device."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("__weakref__", "_base", "_held")  # a base only where a device keeps it
     __array_ufunc__ = None  # operators of NumPy's arrays leave the other operand's to us
     __array_priority__ = 2000
 
@@ -58,6 +58,9 @@ class StrictArray:
 
     @property
     def base(self):
+        kept = getattr(self, "_base", None)
+        if kept is not None:
+            return kept
         owner = self._held.base
         if owner is not None and not isinstance(owner, np.ndarray):
             owner = getattr(owner, "base", None)  # `as_strided` puts an object in between
@@ -66,10 +69,11 @@ class StrictArray:
     # ------------------------------------------------------------------ elements
 
     def __getitem__(self, index):
-        return dressed(self._held[bare(index)])
+        return told("__getitem__", (self,), {}, dressed(self._held[bare(index)]))
 
     def __setitem__(self, index, value):
         self._held[bare(index)] = bare(value)
+        told("__setitem__", (self,), {}, None)
 
     def __len__(self):
         return len(self._held)
@@ -121,7 +125,7 @@ def _method(name):
         found = getattr(self._held, name)(*bare(args), **bare(options))
         if name == "diagonal":
             found.flags.writeable = True  # a view that only NumPy's users may not write
-        return dressed(found)
+        return told(name, (self, *args), options, dressed(found))
 
     method.__name__ = name
     return method
@@ -143,7 +147,8 @@ def _operator(name):
         if any(not isinstance(other, (StrictArray, int, float, complex)) for other in others):
             return NotImplemented
         found = getattr(self._held, name)(*bare(others))
-        return self if name.startswith("__i") and name not in _NOT_IN_PLACE else dressed(found)
+        in_place = name.startswith("__i") and name not in _NOT_IN_PLACE
+        return told(name, (self, *others), {}, self if in_place else dressed(found))
 
     operator.__name__ = name
     return operator
@@ -155,6 +160,16 @@ for _name in sorted(_OPERATORS - {"__slots__", "__doc__", "__module__", "__dict_
                                   "__array_ufunc__", "__hash__"}):  # fmt: skip
     if callable(getattr(np.ndarray, _name, None)):
         setattr(StrictArray, _name, _operator(_name))
+
+
+heard = None  # who listens is called with a function's name, arguments, options and result
+
+
+def told(name, given, options, result):
+    """The result, after who listens has heard of it."""
+    if heard is not None:
+        heard(name, given, options, result)
+    return result
 
 
 def made(held):
@@ -215,21 +230,26 @@ class Library(types.ModuleType):
 def _function(name, found):
     def function(*args, **options):
         _check(options)
-        return dressed(found(*bare(args), **bare(options)))
+        return told(name, args, options, dressed(found(*bare(args), **bare(options))))
 
     function.__name__ = name
     if isinstance(found, np.ufunc) and name in ("add", "multiply"):
-        function.at = lambda target, *rest: found.at(bare(target), *bare(rest))
+
+        def at(target, *rest):
+            found.at(bare(target), *bare(rest))
+            told("at", (target, *rest), {}, None)
+
+        function.at = at
     return function
 
 
 class StrictBackend(Backend):
     """The stand-in's arrays; its name is PyTorch's for a device of a third party."""
 
-    def from_numpy(self, array):
+    def from_numpy(self, array, *, non_blocking=False):
         return made(array.copy(order="K"))
 
-    def to_numpy(self, array):
+    def to_numpy(self, array, *, non_blocking=False):
         return array._held.copy(order="K")
 
     def address(self, array):

@@ -19,8 +19,7 @@ def own_exp():
         return xp.full_like(input, 7.0)
 
     yield
-    del STRICT.overrides["exp"]
-    STRICT.raw.__dict__.pop("exp", None)
+    STRICT.withdraw("exp")
 
 
 def test_an_override_is_used_on_its_device(own_exp):
@@ -75,3 +74,28 @@ def test_the_cpu_refuses_one_that_it_would_not_use():
         with pytest.raises(RuntimeError, match="'softmax' was called before"):
             CPU.override("softmax")(lambda xp, input, dim: input)
     assert CPU.kernel("softmax") is before
+
+
+def test_a_device_may_take_half_precision_as_it_is():
+    kinds = []
+
+    @STRICT.override("mm")
+    def product(xp, input, mat2):
+        kinds.append(input.dtype.name)
+        return xp.matmul(input, mat2)
+
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float16)
+    try:
+        for halves in (set(), {"mm"}):
+            STRICT.halves = STRICT.half_rules = halves
+            STRICT.flat.clear(), STRICT.runs.clear()
+            x = a.to("privateuseone").requires_grad_()
+            result = x @ x
+            result.sum().backward()
+            assert result.tolist() == (a @ a).tolist() and result.dtype is torch.float16
+            assert x.grad.dtype is torch.float16 and x.grad.tolist() == [[7.0, 11.0], [9.0, 13.0]]
+    finally:
+        STRICT.halves, STRICT.half_rules = set(), set()
+        STRICT.flat.clear(), STRICT.runs.clear()
+        STRICT.withdraw("mm")
+    assert kinds == ["float32"] * 3 + ["float16"] * 3

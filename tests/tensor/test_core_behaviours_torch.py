@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from tests.limits import LIMIT
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -132,6 +133,7 @@ def test_a_module_does_not_hide_the_function_of_its_name(tmp_path: Path) -> None
         capture_output=True,
         text=True,
         check=False,
+        timeout=LIMIT,
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
 

@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 import retrograd as torch
+from tests.limits import LIMIT
 
 
 def test_a_missing_name_says_what_comes_near() -> None:
@@ -28,6 +29,7 @@ def test_namespaces_are_modules(name: str) -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=LIMIT,
     )
     assert found.stdout.strip() == f"retrograd.{name}"
 

@@ -28,6 +28,7 @@ from retrograd.utils.data import (
     get_worker_info,
     random_split,
 )
+from tests.limits import LIMIT
 
 Point = collections.namedtuple("Point", ["x", "y"])
 
@@ -220,7 +221,7 @@ def test_importing_needs_no_multiprocessing():
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=LIMIT
     )
     assert done.stdout == "fine\n", done.stderr
 

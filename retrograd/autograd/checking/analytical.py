@@ -85,7 +85,7 @@ def jacobians_twice(
 
 def _unit_rows(gradients: Callable[[Tensor], tuple[Tensor | None, ...]], output: Tensor) -> Rows:
     """Gradients from a start of one at a single element, for each element in turn."""
-    start = zeros(output.shape, dtype=output.dtype)
+    start = zeros(output.shape, dtype=output.dtype, device=output.device)
     flat = start.view(-1)
     rows: Rows = []
     for place in range(flat.numel()):
@@ -108,7 +108,10 @@ def _stacked(
     rows: Rows, sources: list[Tensor], width: int
 ) -> tuple[tuple[Tensor, ...], bool, bool]:
     """One Jacobian per input; and whether all gradients had its shape, and its dtype."""
-    jacobians = [zeros((source.numel(), width), dtype=source.dtype) for source in sources]
+    jacobians = [
+        zeros((source.numel(), width), dtype=source.dtype, device=source.device)
+        for source in sources
+    ]
     sizes_right = dtypes_right = True
     for source, jacobian, gradients in zip(sources, jacobians, rows, strict=False):
         for column, gradient in enumerate(gradients):

@@ -23,7 +23,7 @@ from retrograd.autograd.gradcheck import GradcheckError
 from retrograd.dtypes import complex128, float64
 from retrograd.engine.node import BackwardCall, Node, fill_node
 from retrograd.engine.views import edge_of
-from retrograd.lifecycle.site import user_site
+from retrograd.lifecycle.site import user_level, user_site
 from retrograd.notices import explained, explained_warning, runtime_error
 from retrograd.ops.elementwise.comparison import allclose
 from retrograd.ops.elementwise.complexes import imag, real
@@ -44,7 +44,8 @@ def check_everything(function: Callable[..., object], inputs: object, settings: 
             ValueError(
                 "Sparse output is not supported at gradcheck yet. Please call "
                 "to_dense(masked_grad=...) on the output of fn for gradcheck."
-            )
+            ),
+            code="RG615",
         )
     outputs = differentiable(result)
     if settings.backward:
@@ -76,7 +77,7 @@ def _check_inputs(values: tuple[object, ...]) -> None:
                     "double precision floating point or complex. ",
                     code="RG615",
                 ),
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         if not is_sparse(value) and any(
             s == 0 and n > 1 for s, n in zip(value.stride(), value.shape, strict=True)
@@ -198,15 +199,18 @@ def _check_batched(inputs: tuple[object, ...], output: Tensor, number: int) -> N
     try:
         batched = map_directly(gradients, RECORDED.stack(starts))
     except RuntimeError as error:
-        raise explained(GradcheckError(batched_failure(error, BATCHED))) from error
+        raise explained(GradcheckError(batched_failure(error, BATCHED)), code="RG614") from error
     for place, (got, *parts) in enumerate(zip(batched, *single, strict=True)):
         expected = RECORDED.stack(parts)
         if not allclose(got, expected):
-            raise explained(GradcheckError(batched_mismatch(number, place, got, expected, BATCHED)))
+            raise explained(
+                GradcheckError(batched_mismatch(number, place, got, expected, BATCHED)),
+                code="RG614",
+            )
 
 
 def _zeros_like(outputs: Sequence[Tensor]) -> list[Tensor]:
-    return [zeros(output.shape, dtype=output.dtype) for output in outputs]
+    return [zeros(output.shape, dtype=output.dtype, device=output.device) for output in outputs]
 
 
 def _check_zero_start(
@@ -271,7 +275,7 @@ def _warn_undefined() -> None:
         "Backwards compatibility: New undefined gradient support checking feature is enabled by "
         "default, but it may break existing callers of this function. If this is true for you, you "
         'can call this function with "check_undefined_grad=False" to disable the feature',
-        stacklevel=5,
+        stacklevel=user_level(),
     )
 
 
@@ -314,7 +318,7 @@ def random_gradients(
         strided = noncontiguous and output.numel() > 1
         if strided:
             shape[-1] *= 2  # every second element is used
-        gradient = empty(shape, dtype=output.dtype)
+        gradient = empty(shape, dtype=output.dtype, device=output.device)
         (RECORDED.view_as_real(gradient) if output.is_complex() else gradient).uniform_(-1, 1)
         made.append((gradient[..., 1::2] if strided else gradient).requires_grad_())
     return tuple(made)

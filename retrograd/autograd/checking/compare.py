@@ -128,7 +128,11 @@ def _compare_forward(
         for output, place in enumerate(floating):
             n, a = numerical[place], tangents[place]
             like = case.result[place]
-            a = zeros(like.numel(), dtype=like.dtype) if a is None else a.reshape(-1)
+            a = (
+                zeros(like.numel(), dtype=like.dtype, device=like.device)
+                if a is None
+                else a.reshape(-1)
+            )
             if not _close(a, n, settings.rtol, atol):
                 raise _fast_mismatch(case, settings, a, n, output, number, place)
 

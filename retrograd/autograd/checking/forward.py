@@ -31,13 +31,13 @@ def forward_jacobians(
     jacobians: list[list[Tensor | None]] = []
     for place, source in enumerate(checked_inputs(inputs)):
         found: list[Tensor | None] = [
-            zeros((source.numel(), output.numel()), dtype=output.dtype)
+            zeros((source.numel(), output.numel()), dtype=output.dtype, device=output.device)
             if carries_gradient(output)
             else None
             for output in result
         ]
         for row in range(source.numel()):
-            unit = zeros(source.numel(), dtype=source.dtype)
+            unit = zeros(source.numel(), dtype=source.dtype, device=source.device)
             unit[row] = 1.0
             parts = forward_products(function, inputs, place, unit, check_dtypes)
             for jacobian, part in zip(found, parts, strict=True):
@@ -146,7 +146,9 @@ def check_batched_tangents(function: Callable[..., object], inputs: tuple[object
                         continue
                     primal, part = unpack_dual(output)
                     if part is None:
-                        part = zeros((), dtype=primal.dtype).expand(primal.shape)
+                        part = zeros((), dtype=primal.dtype, device=primal.device).expand(
+                            primal.shape
+                        )
                     found.append(part)
             return tuple(found)
 
@@ -156,9 +158,12 @@ def check_batched_tangents(function: Callable[..., object], inputs: tuple[object
         try:
             batched = map_directly(product, RECORDED.stack(tangents))
         except RuntimeError as error:
-            raise explained(GradcheckError(batched_failure(error, BATCHED_FORWARD))) from error
+            raise explained(
+                GradcheckError(batched_failure(error, BATCHED_FORWARD)), code="RG614"
+            ) from error
         for number, (got, wanted) in enumerate(zip(batched, expected, strict=True)):
             if not allclose(got, wanted):
                 raise explained(
-                    GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD))
+                    GradcheckError(batched_mismatch(number, number, got, wanted, BATCHED_FORWARD)),
+                    code="RG614",
                 )

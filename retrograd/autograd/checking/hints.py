@@ -19,7 +19,7 @@ def mismatch_error(message: str, analytical: Any, numerical: Any) -> Exception:
         looks = likely_mistake(analytical.detach().numpy(), numerical.detach().numpy())
     except Exception:  # the error itself matters more than the guess
         looks = None
-    return why.coded_error(message, GradcheckError, looks=looks)
+    return why.coded_error(message, GradcheckError, looks=looks, code="RG614")
 
 
 def likely_mistake(analytical: Any, numerical: Any) -> str | None:

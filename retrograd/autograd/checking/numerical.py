@@ -66,6 +66,7 @@ def jacobians_of_input(
         zeros(
             (source.numel(), output.numel()),
             dtype=source.dtype if source.is_complex() else output.dtype,
+            device=source.device,
         )
         if carries_gradient(output)
         else None

@@ -11,6 +11,7 @@ from retrograd.engine.hooks import RemovableHandle
 from retrograd.engine.node import BackwardCall, InputMetadata, Node
 from retrograd.engine.packing import SavedTensor
 from retrograd.engine.state import STATE
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor
 
@@ -91,7 +92,7 @@ class FunctionCtx:
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
             "tracked. Note that calls to `set_()` are not tracked",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
@@ -176,7 +177,7 @@ class BackwardCFunction(FunctionCtx):
         warnings.warn(
             "'saved_variables' is deprecated; use 'saved_tensors'",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         return self._function_node.unpack_saved()
 

@@ -156,7 +156,8 @@ class _LevelCall:
         if place is None:
             raise runtime_error(
                 "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                "input, there is no need to pass it to mark_dirty()."
+                "input, there is no need to pass it to mark_dirty().",
+                code="RG405",
             )
         before = self.tangents[place]
         if before is None:

@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.backend import BACKENDS, CPU
 from retrograd.engine.accumulate import with_grad_mode
 from retrograd.engine.function_node import FunctionNode, ReorderedNode
 from retrograd.engine.lineage import cut_at
@@ -26,6 +27,7 @@ from retrograd.engine.views import (
     move_retained,
     rebase,
 )
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error
 from retrograd.tensor import Tensor, cell_of
 
@@ -56,7 +58,7 @@ class Outputs:
     def finish(self) -> tuple[Any, ...]:
         """Give every output its history, then save what is to be saved."""
         if self.node.is_pure_view and (len(self.tensors) != 1 or len(self.returned) != 1):
-            raise runtime_error(
+            raise RuntimeError(
                 "Pure view custom Function can only have one input Tensor and one output "
                 "Tensor. Open an issue if you need to support more."
             )
@@ -119,6 +121,8 @@ class Outputs:
             (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else None
             for value in self.returned
         ]
+        arrays = (value._array for value in self.returned if isinstance(value, Tensor))
+        node.place = BACKENDS.get(type(next(arrays, None)), CPU)  # type: ignore[arg-type]
         pairs = [
             entry if carried and entry is not None else (None, None)
             for entry, carried in zip(node.described, carries, strict=True)
@@ -205,7 +209,7 @@ class Outputs:
             )
             if value._view is not None:
                 raise runtime_error(message, code="RG405")
-            warnings.warn(message, UserWarning, stacklevel=7)
+            warnings.warn(message, UserWarning, stacklevel=user_level())
         if value._view is not None and len(self.returned) > 1:
             raise runtime_error(
                 "If your Function modifies inplace an input that is a view of another Tensor, "
@@ -289,6 +293,8 @@ def join_fresh(node: FunctionNode, values: tuple[Tensor, ...]) -> None:
     """Make new tensors the outputs of a node, and save what it was told to save."""
     described = [(x._array.shape, x._array.dtype) for x in values]
     node.described = list(described)
+    if values and type(values[0]._array) is not CPU.array:
+        node.place = BACKENDS.get(type(values[0]._array), CPU)
     if len(described) == 1:
         node.shape, node.dtype = described[0]
     else:

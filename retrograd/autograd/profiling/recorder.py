@@ -39,6 +39,7 @@ _TYPE_NAMES = {
     dtypes.bfloat16: "c10::BFloat16",
     dtypes.float32: "float",
     dtypes.float64: "double",
+    dtypes.complex32: "c10::complex<c10::Half>",
     dtypes.complex64: "c10::complex<float>",
     dtypes.complex128: "c10::complex<double>",
     dtypes.int64: "long int",

@@ -1,7 +1,9 @@
-/* A copy in rows of an array whose rows lie across the memory, as those of a transposed matrix do.
+/* A copy in rows of an array whose rows lie across the memory, as those of a transposed matrix do, or of one whose rows have
+ * one element that repeats, as the gradients of sums do.
  *
- * NumPy copies it element by element, and with rows that are a power of two apart each of them costs a line of the cache.
- * Here squares are read, turned and written, whole lines at a time. Include it after NumPy's header and `threads.h`.
+ * NumPy copies them element by element, and with rows that are a power of two apart each of them costs a line of the cache.
+ * Here squares are read, turned and written, whole lines at a time; and what repeats is written in the widest vectors.
+ * Include it after NumPy's header and `threads.h`.
  */
 #ifndef RETROGRAD_TURNING_H
 #define RETROGRAD_TURNING_H
@@ -112,7 +114,7 @@ turned_dim(PyArrayObject *array)
     const int last = PyArray_NDIM(array) - 1;
     const npy_intp size = PyArray_ITEMSIZE(array);
     if (last < 1 || (size != 4 && size != 8) || PyDataType_REFCHK(PyArray_DESCR(array))
-        || PyArray_STRIDE(array, last) == size || PyArray_STRIDE(array, last) == 0 /* NumPy fills rows at once */
+        || PyArray_STRIDE(array, last) == size || PyArray_STRIDE(array, last) == 0 /* few repeat: see above */
         || PyArray_DIM(array, last) < TURN_LEAST) {
         return -1;
     }
@@ -124,16 +126,126 @@ turned_dim(PyArrayObject *array)
     return -1;
 }
 
+/* ---- elements that repeat ---------------------------------------------------------------------------------------- */
+
+#define FILL_PIECE 8192 /* elements of a run that are written at once: other threads do other pieces */
+#define FILL_LEAST 64   /* shorter runs are left to NumPy */
+
+/* Runs of one element each; `outer` dimensions around them. */
+typedef struct {
+    const char *from;
+    char *to;
+    npy_intp run, pieces; /* elements of a run; so many pieces it has */
+    int size;             /* of an element */
+    int outer;
+    npy_intp dims[NPY_MAXDIMS], from_strides[NPY_MAXDIMS];
+} FillWork;
+
+#define FILL(name, target, type)                                          \
+    static target void name(char *to, uint64_t pair, npy_intp bytes)      \
+    {                                                                     \
+        const type items = pair - (type){0};                              \
+        npy_intp done = 0;                                                \
+        for (; done + (npy_intp)sizeof items <= bytes; done += (npy_intp)sizeof items) { \
+            memcpy(to + done, &items, sizeof items);                      \
+        }                                                                 \
+        memcpy(to + done, &items, (size_t)(bytes - done));                \
+    }
+
+FILL(fill_narrow, , uint64_t) /* the compiler makes vectors of it */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define FILLS_WIDE 1
+typedef uint64_t FillWide __attribute__((vector_size(64)));
+FILL(fill_wide, __attribute__((target("avx512f"))), FillWide)
+#endif
+
+static void
+fill_pieces(void *context, npy_intp start, npy_intp stop)
+{
+    const FillWork *work = context;
+    for (npy_intp piece = start; piece < stop; piece++) {
+        const npy_intp first = piece % work->pieces * FILL_PIECE, left = work->run - first;
+        npy_intp run = piece / work->pieces;
+        char *to = work->to + (run * work->run + first) * work->size;
+        const char *from = work->from;
+        for (int axis = work->outer - 1; axis >= 0; axis--) {
+            from += run % work->dims[axis] * work->from_strides[axis];
+            run /= work->dims[axis];
+        }
+        uint64_t pair;
+        memcpy(&pair, from, (size_t)work->size);
+        memcpy((char *)&pair + 8 - work->size, from, (size_t)work->size);
+        const npy_intp bytes = (left < FILL_PIECE ? left : FILL_PIECE) * work->size;
+#ifdef FILLS_WIDE
+        if (__builtin_cpu_supports("avx512f")) {
+            fill_wide(to, pair, bytes);
+            continue;
+        }
+#endif
+        fill_narrow(to, pair, bytes);
+    }
+}
+
+/* How many elements are the same one from the last dimension on, as far as dimensions repeat; 0: none, or too few. */
+static npy_intp
+repeated_run(PyArrayObject *array, int *outer)
+{
+    const npy_intp size = PyArray_ITEMSIZE(array);
+    npy_intp run = 1;
+    *outer = PyArray_NDIM(array);
+    while (*outer > 0 && PyArray_STRIDE(array, *outer - 1) == 0) {
+        run *= PyArray_DIM(array, --*outer);
+    }
+    const int fits = (size == 4 || size == 8) && !PyDataType_REFCHK(PyArray_DESCR(array));
+    return fits && run >= FILL_LEAST ? run : 0;
+}
+
+static void
+fill_in_rows(PyArrayObject *array, PyArrayObject *result, npy_intp run, int outer, const ThreadPool *pool)
+{
+    FillWork work = {
+        .from = PyArray_BYTES(array),
+        .to = PyArray_BYTES(result),
+        .run = run,
+        .pieces = (run + FILL_PIECE - 1) / FILL_PIECE,
+        .size = (int)PyArray_ITEMSIZE(array),
+        .outer = outer,
+    };
+    npy_intp total = work.pieces;
+    for (int axis = 0; axis < outer; axis++) {
+        work.dims[axis] = PyArray_DIM(array, axis);
+        work.from_strides[axis] = PyArray_STRIDE(array, axis);
+        total *= work.dims[axis];
+    }
+    if (total == 0) {
+        return;
+    }
+    PyThreadState *released = PyArray_SIZE(array) >= THREAD_GRAIN ? PyEval_SaveThread() : NULL;
+    in_threads(pool, fill_pieces, &work, total, THREAD_GRAIN / (run < FILL_PIECE ? run : FILL_PIECE) + 1);
+    if (released != NULL) {
+        PyEval_RestoreThread(released);
+    }
+}
+
+/* ---- the copy ---------------------------------------------------------------------------------------------------- */
+
 /* A copy in rows of any exact array of NumPy. Large ones let other threads run. */
 static PyObject *
 copy_in_rows(PyArrayObject *array, const ThreadPool *pool)
 {
-    const int turned = turned_dim(array), last = PyArray_NDIM(array) - 1;
-    PyObject *copy = turned < 0 ? PyArray_NewCopy(array, NPY_CORDER) : PyArray_NewLikeArray(array, NPY_CORDER, NULL, 0);
-    if (copy == NULL || turned < 0) {
+    int outer;
+    const npy_intp run = repeated_run(array, &outer);
+    const int turned = run > 0 ? -1 : turned_dim(array), last = PyArray_NDIM(array) - 1;
+    PyObject *copy = run == 0 && turned < 0 ? PyArray_NewCopy(array, NPY_CORDER)
+                                            : PyArray_NewLikeArray(array, NPY_CORDER, NULL, 0);
+    if (copy == NULL || (run == 0 && turned < 0)) {
         return copy;
     }
     PyArrayObject *result = (PyArrayObject *)copy;
+    if (run > 0) {
+        fill_in_rows(array, result, run, outer, pool);
+        return copy;
+    }
     TurnWork work = {
         .from = PyArray_BYTES(array),
         .to = PyArray_BYTES(result),

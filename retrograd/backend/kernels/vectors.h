@@ -73,11 +73,50 @@ NAMED(all)(REAL value)
     return value - (V){0};
 }
 
+/* `yes` where the sign bit of `sign` is set, else `no`. */
+INLINE V
+NAMED(choose_by_sign)(V sign, V yes, V no)
+{
+#if VECTOR_BYTES == 64 && defined(__AVX512DQ__)
+    return sizeof(REAL) == 4
+               ? (V)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)sign), (__m512)no, (__m512)yes)
+               : (V)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)no, (__m512d)yes);
+#else
+    const IV held = (IV)sign >> (sizeof(REAL) * 8 - 1);
+    return (V)(((IV)yes & held) | ((IV)no & ~held));
+#endif
+}
+
 /* `yes` where a comparison held, else `no`. */
 INLINE V
 NAMED(choose)(IV held, V yes, V no)
 {
+#if VECTOR_BYTES == 64 && defined(__AVX512DQ__)
+    return NAMED(choose_by_sign)((V)held, yes, no);
+#else
     return (V)(((IV)yes & held) | ((IV)no & ~held));
+#endif
+}
+
+/* x where it is the larger, or the smaller, else y: y too where one of them is nan. */
+INLINE V
+NAMED(larger)(V x, V y)
+{
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    return sizeof(REAL) == 4 ? (V)_mm512_max_ps((__m512)x, (__m512)y) : (V)_mm512_max_pd((__m512d)x, (__m512d)y);
+#else
+    return NAMED(choose)(x > y, x, y);
+#endif
+}
+
+INLINE V
+NAMED(smaller)(V x, V y)
+{
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    return sizeof(REAL) == 4 ? (V)_mm512_min_ps((__m512)x, (__m512)y) : (V)_mm512_min_pd((__m512d)x, (__m512d)y);
+#else
+    return NAMED(choose)(x < y, x, y);
+#endif
 }
 
 INLINE double
@@ -117,33 +156,42 @@ NAMED(quotient)(V a, V b)
 #endif
 }
 
-/* The exponential of numbers up to 88 (float) or 709 (double), with an error below 2 units in the last place. Results
- * below the smallest normal number are 0, that of -inf too; nan gives nan.
- *
- * exp(x) = 2^n exp(r) with abs(r) <= log(2) / 2, where the Taylor series ends within half a unit; n log(2) is taken
- * away in two parts, of which the first has few bits. Adding and taking away 1.5 * 2^(digits) rounds to the integer n,
- * and leaves it in the low bits, which become the exponent of 2^n. */
+/* Adding ROUNDER rounds to an integer n and leaves n and the bias of exponents in the low bits: moved to where an
+ * exponent is they are 2^n, and 0 where n is -EXPONENT_BIAS. */
 #if IS_FLOAT
-#define SMALLEST -87.33f
-#define ROUNDER 12582912.0f
 #define FRACTION_BITS 23
 #define EXPONENT_BIAS 127
+#define ROUNDER ((REAL)(12582912 + EXPONENT_BIAS)) /* 1.5 * 2^23 */
+#define NOTHING (-88.0f)                           /* n is -EXPONENT_BIAS */
 #define LOG2_HIGH 0.693359375f
 #define LOG2_LOW -2.12194440e-4f
 #else
-#define SMALLEST -708.39
-#define ROUNDER 6755399441055744.0
 #define FRACTION_BITS 52
 #define EXPONENT_BIAS 1023
+#define ROUNDER ((REAL)(6755399441055744 + EXPONENT_BIAS)) /* 1.5 * 2^52 */
+#define NOTHING (-709.0)
 #define LOG2_HIGH 6.93147180369123816490e-01
 #define LOG2_LOW 1.90821492927058770002e-10
 #endif
 
+/* 2^n for a number to which ROUNDER was added. */
 INLINE V
-NAMED(exponential)(V x)
+NAMED(power_of_two)(V shifted)
 {
-    const V shifted = x * (REAL)1.44269504088896340736 + (REAL)ROUNDER;
-    const V n = shifted - (REAL)ROUNDER;
+    return (V)((UV)shifted << FRACTION_BITS);
+}
+
+/* The exponential of numbers up to 88 (float) or 709 (double), with an error below 2 units in the last place as far as the
+ * result is a normal number; below that it comes down to 0, that of -inf too; nan gives nan.
+ *
+ * exp(x) = 2^n exp(r) with abs(r) <= log(2) / 2, where the Taylor series ends within half a unit; n log(2) is taken
+ * away in two parts, of which the first has few bits. */
+INLINE V
+NAMED(exponential)(V every)
+{
+    const V x = NAMED(larger)(NAMED(all)(NOTHING), every);
+    const V shifted = x * (REAL)1.44269504088896340736 + ROUNDER;
+    const V n = shifted - ROUNDER;
     const V r = (x - n * (REAL)LOG2_HIGH) - n * (REAL)LOG2_LOW;
 #if IS_FLOAT
     V series = r * (1.0f / 5040) + 1.0f / 720;
@@ -161,14 +209,10 @@ NAMED(exponential)(V x)
     series = series * r + (REAL)(1.0 / 6);
     series = series * r + (REAL)0.5;
     series = series * r * r + r + 1;
-    const V power = (V)(((UV)shifted << FRACTION_BITS) + ((UV){0} + ((UNSIGNED_BITS)EXPONENT_BIAS << FRACTION_BITS)));
-    return NAMED(choose)(x < (REAL)SMALLEST, (V){0}, series * power);
+    return series * NAMED(power_of_two)(shifted);
 }
 
-#undef SMALLEST
-#undef ROUNDER
-#undef FRACTION_BITS
-#undef EXPONENT_BIAS
+#undef NOTHING
 #undef LOG2_HIGH
 #undef LOG2_LOW
 
@@ -184,7 +228,7 @@ INLINE V
 NAMED(logistic)(V x)
 {
     const V small = NAMED(exponential)(NAMED(below_zero)(x));
-    return NAMED(quotient)(NAMED(choose)(x < 0, small, NAMED(all)(1)), small + 1);
+    return NAMED(quotient)(NAMED(choose_by_sign)(x, small, NAMED(all)(1)), small + 1);
 }
 
 /* abs(x) */
@@ -200,8 +244,7 @@ INLINE V
 NAMED(tangent)(V x)
 {
     const V size = NAMED(magnitude)(x);
-    const V high = NAMED(choose)(x > 7.90531110763549805f, NAMED(all)(7.90531110763549805f), x);
-    const V y = NAMED(choose)(high < -7.90531110763549805f, NAMED(all)(-7.90531110763549805f), high);
+    const V y = NAMED(larger)(NAMED(all)(-7.90531110763549805f), NAMED(smaller)(NAMED(all)(7.90531110763549805f), x));
     const V z = y * y;
     V over = z * -2.76076847742355e-16f + 2.00018790482477e-13f;
     over = over * z - 8.60467152213735e-11f;

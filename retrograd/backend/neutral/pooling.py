@@ -475,6 +475,13 @@ def _divisor(
     """What each window's sum is divided by: a number, or an array over the windows."""
     if divisor_override is not None:
         return divisor_override
+    sizes = zip(spatial, output, kernel, stride, padding, strict=True)
+    if all(
+        # the first and the last window are whole; asked of numbers, so that no device is waited for
+        (count_include_pad or not pad) and (count - 1) * step + window <= size + 2 * pad
+        for size, count, window, step, pad in sizes
+    ):
+        return prod(kernel)
     tables = []
     for size, count, window, step, pad in zip(
         spatial, output, kernel, stride, padding, strict=True
@@ -485,8 +492,6 @@ def _divisor(
             stops = xp.minimum(stops, size)
             starts = xp.maximum(starts, 0)
         tables.append(stops - starts)
-    if all((table == window).all() for table, window in zip(tables, kernel, strict=True)):
-        return prod(kernel)
     total: Array = tables[0]
     for table in tables[1:]:
         total = total[..., None] * table

@@ -1,4 +1,4 @@
-"""A module of PyTorch's where names of the package are written: refused.
+"""A module of PyTorch's where names of the package are written.
 
 Written by ``python -m retrograd.compat.stubs``.
 """

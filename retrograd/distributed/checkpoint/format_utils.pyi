@@ -1,4 +1,4 @@
-"""Files of split models as one file, and back: refused.
+"""A checkpoint in a folder as one file, and back.
 
 Written by ``python -m retrograd.compat.stubs``.
 """
@@ -6,18 +6,15 @@ Written by ``python -m retrograd.compat.stubs``.
 # ruff: noqa
 
 from typing import Any
-from typing import NoReturn
 from typing_extensions import deprecated
 
 class BroadcastingTorchSaveReader:
-    @deprecated('Not supported: there is one process; use torch.save and torch.load.')
+    @deprecated('Not supported: use dcp_to_torch_save and torch_save_to_dcp.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
 class DynamicMetaLoadPlanner:
-    @deprecated('Not supported: there is one process; use torch.save and torch.load.')
+    @deprecated('Not supported: use dcp_to_torch_save and torch_save_to_dcp.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance
-@deprecated('Not supported: there is one process; use torch.save and torch.load.')
-def dcp_to_torch_save(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; use torch.save and torch.load.')
-def torch_save_to_dcp(*args: object, **options: object) -> NoReturn: ...
+from retrograd.parallel.checkpoint.format_utils import dcp_to_torch_save as dcp_to_torch_save
+from retrograd.parallel.checkpoint.format_utils import torch_save_to_dcp as torch_save_to_dcp

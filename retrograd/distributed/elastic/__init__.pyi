@@ -1,4 +1,4 @@
-"""Processes that come and go: here there is one.
+"""Processes that a launcher starts anew: see `torch.distributed.run`.
 
 Written by ``python -m retrograd.compat.stubs``.
 """

@@ -8,5 +8,5 @@ Written by ``python -m retrograd.compat.stubs``.
 from typing import NoReturn
 from typing_extensions import deprecated
 
-@deprecated('Not supported: there is one process; use an ordinary tensor.')
+@deprecated('Not supported: each process has whole tensors; use an ordinary one.')
 def compute_local_shape_and_global_offset(*args: object, **options: object) -> NoReturn: ...

@@ -8,11 +8,11 @@ Written by ``python -m retrograd.compat.stubs``.
 from typing import NoReturn
 from typing_extensions import deprecated
 
-@deprecated('Not supported: there is one process; use an ordinary tensor.')
+@deprecated('Not supported: each process has whole tensors; use an ordinary one.')
 def context_parallel(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; use an ordinary tensor.')
+@deprecated('Not supported: each process has whole tensors; use an ordinary one.')
 def implicit_replication(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; use an ordinary tensor.')
+@deprecated('Not supported: each process has whole tensors; use an ordinary one.')
 def local_map(*args: object, **options: object) -> NoReturn: ...
-@deprecated('Not supported: there is one process; use an ordinary tensor.')
+@deprecated('Not supported: each process has whole tensors; use an ordinary one.')
 def register_sharding(*args: object, **options: object) -> NoReturn: ...

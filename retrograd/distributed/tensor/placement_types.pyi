@@ -12,6 +12,6 @@ from retrograd.distributed.placements import Partial as Partial
 from retrograd.distributed.placements import Replicate as Replicate
 from retrograd.distributed.placements import Shard as Shard
 class _StridedShard:
-    @deprecated('Not supported: there is one process; use an ordinary tensor.')
+    @deprecated('Not supported: each process has whole tensors; use an ordinary one.')
     def __init__(self, *args: object, **options: object) -> None: ...
     def __getattr__(self, name: str) -> Any: ...  # there is no instance

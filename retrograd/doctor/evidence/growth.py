@@ -14,6 +14,7 @@ from retrograd.watching.growth import last_rising, without_indices
 from retrograd.watching.records import Call, GrowthSample, Holder
 
 FULL_WINDOW = 16  # tensors in a collection of bounded length before it counts
+FULL_AT = 2  # samples that have met so many
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Growing:
     stored: Place  # the line that keeps it
     adds: bool  # that line is `name += value`
     name: str  # what it is kept in
+    window: bool = False  # it grows no more: a collection of bounded length is full of them
 
 
 def gather(watched: Watched) -> list[Growing]:
@@ -38,13 +40,19 @@ def gather(watched: Watched) -> list[Growing]:
         by_site.setdefault(sample.call.site, []).append(sample)
     found: dict[tuple[str, int], Growing] = {}
     for samples in by_site.values():
-        counts = [_idle(sample, calls) for sample in samples]
+        idle = [_idle(sample, calls) for sample in samples]
+        counts = [len(numbers) for numbers in idle]
         # what `autograd.grad` gives in a loop may wait there for the backward behind it
         sends = all(sample.call.kind == "backward" for sample in samples)
         last = last_rising([sample.count for sample in samples], counts, sends)
         if last is None:
+            for each in _full_windows(samples, watched):
+                each.nodes = counts[samples.index(each.sample)]
+                found.setdefault((each.stored.file, each.stored.line), each)
             continue
         position, pace = last
+        if not _stays(idle[position - 1] if position else set(), idle[position]):
+            continue
         growing = _holders(samples[position], samples[:position], watched)
         for each in growing:
             each.nodes, each.pace = counts[position], pace
@@ -52,13 +60,46 @@ def gather(watched: Watched) -> list[Growing]:
     return list(found.values())
 
 
-def _idle(sample: GrowthSample, calls: list[Call]) -> int:
-    """How many of the old nodes no call went through from then on.
+def _full_windows(samples: list[GrowthSample], watched: Watched) -> Iterator[Growing]:
+    """Long collections of bounded length, with history of which no later call has used anything."""
+    files = watched.tracer.chains.files()
+    full: dict[str, list[GrowthSample]] = {}
+    for sample in samples:
+        for holder in sample.holders:
+            pattern = without_indices(holder.path or "")
+            if holder.window and sample.kinds[pattern] >= FULL_WINDOW:
+                seen = full.setdefault(pattern, [])
+                seen += [sample] if sample not in seen else []
+    for pattern, seen in full.items():
+        calls = watched.recorder.calls[seen[0].call.index :]
+        holders = [h for s in seen for h in s.holders if without_indices(h.path or "") == pattern]
+        if len(seen) < FULL_AT or any(
+            in_ranges(c.ranges, h.number) for c in calls for h in holders
+        ):
+            continue
+        made = [place for _, place in seen[-1].call.log.stack_of(holders[-1].number)]
+        stored, adds = storing.stored(made, re.findall(r"[A-Za-z_]\w*", pattern), files)
+        if stored is not None:
+            name = holders[-1].path or ""
+            yield Growing(seen[-1], 0, 0.0, holders[-1], made, stored, adds, name, window=True)
+
+
+def _stays(before: set[int], now: set[int]) -> bool:
+    """Whether what was held at one sample is held at the next: else each is of its own length.
+
+    The log probabilities of an episode wait until the second of its losses went back. Episodes that
+    happen to get longer keep nothing of each other.
+    """
+    return 2 * len(before & now) >= len(before)
+
+
+def _idle(sample: GrowthSample, calls: list[Call]) -> set[int]:
+    """The old nodes that no call went through from then on.
 
     What an inner `create_graph` call went through waits for an outer one: it is not counted.
     """
     if not sample.old:
-        return 0
+        return set()
     lowest, highest = sample.old[0][0], sample.old[-1][1]
     near = [
         call
@@ -72,12 +113,12 @@ def _idle(sample: GrowthSample, calls: list[Call]) -> int:
     wanted = [call for call in near if call.index < here and call.create]
     consumed = [call for call in near if call.index < here and not call.retain]
     idle = _numbers_outside(sample.old, [call.ranges for call in near if call.index >= here])
-    return sum(
-        1
+    return {
+        number
         for number in idle
         if not any(in_ranges(c.ranges, number) for c in wanted)
         or any(in_ranges(c.ranges, number) for c in consumed)
-    )
+    }
 
 
 def _numbers_outside(ranges: Ranges, others: Iterable[Ranges]) -> set[int]:

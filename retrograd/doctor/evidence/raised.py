@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -9,6 +10,7 @@ from typing import Any
 
 from retrograd.diagnostics.report import Place
 from retrograd.doctor.session import Watched
+from retrograd.watching import source
 
 
 @dataclass
@@ -29,6 +31,12 @@ class Raised:
     def frame(self) -> FrameType:
         """The frame of the failing line."""
         return self.frames[-1]
+
+    @property
+    def from_library(self) -> bool:
+        """Whether a library has raised it, not a `raise` of the program."""
+        statement = source.statement_at(self.place.file, self.place.line)
+        return bool(self.library) or not isinstance(statement, ast.Raise)
 
     @property
     def message(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from inspect import CO_GENERATOR
 from itertools import pairwise
@@ -224,8 +224,14 @@ def _is_copy_of_visited(roots: Iterable[Node | None], visited: set[Node]) -> boo
                 break  # something new is computed from it
             node = inner[0]
             if node in visited:
-                return True
+                return _is_number(node)
     return False
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a node gave one number, as a loss is one; True where the engine does not tell."""
+    known: Sequence[Any] = getattr(node, "_input_metadata", ())
+    return len(known) != 1 or all(size == 1 for size in known[0].shape)
 
 
 def _only_sums(roots: Iterable[Node | None], boundary: set[Node]) -> bool:
@@ -361,9 +367,28 @@ def _items_of(held: Held | None) -> set[Node] | None:
     return found
 
 
+def fields_with_history(held: Held) -> list[str]:
+    """The fields of the record that holds the value, as far as they carry history: `h` and `c`.
+
+    A named tuple, or an object reached by a variable: `state.h` of `state`.
+    """
+    record: Any = held.container
+    if not isinstance(record, tuple):
+        path, dot, _ = held.path.rpartition(".")
+        record = _reached_by(held, path) if dot and "[" not in held.path else None
+        kept = getattr(record, "__dict__", {})
+    else:
+        kept = dict(zip(getattr(record, "_fields", ()), record, strict=False))
+    return [name for name, value in kept.items() if getattr(value, "grad_fn", None) is not None]
+
+
 def _outermost(held: Held) -> object:
     """The collection at the beginning of a path: what `self.buffer` of `self.buffer[3][1]` is."""
-    path = held.path.split("[")[0]
+    return _reached_by(held, held.path.split("[")[0])
+
+
+def _reached_by(held: Held, path: str) -> object:
+    """What a path of attributes leads to, from the variables of the holder's frame."""
     if " " in path:  # a variable of another function
         return None
     name, *attributes = path.split(".")

@@ -174,3 +174,14 @@ def lines_assigning(place: Place, name: str) -> list[int]:
         if lines:
             return lines
     return []
+
+
+def updated_by_gradient(statement: ast.stmt | None) -> str:
+    """The tensor that `w = w - rate * w.grad` binds anew; "" for other statements."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return ""
+    target, value = ast.unparse(statement.targets[0]), statement.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return ""
+    read = [ast.unparse(node) for node in ast.walk(value.right)]
+    return target if ast.unparse(value.left) == target and f"{target}.grad" in read else ""

@@ -40,6 +40,30 @@ class Again:
     against: str = ""  # why it cannot run again
     option: str = "watch(verify=True)"  # what permits it
 
+    @property
+    def permit(self) -> str:
+        """How to have it nevertheless."""
+        return f" ({self.option} tries it nevertheless)"
+
+    def reason_against(self, wanted: bool | None) -> str:
+        """Why it should not run again unasked; "" if nothing speaks against it."""
+        computed = time.process_time()
+        if self.against or wanted is not None or computed <= VERIFIED_BELOW:
+            return self.against
+        return f"the program has computed for {computed:.0f} s{self.permit}"
+
+    def request(self, engine: str, seconds: float, wanted: bool | None) -> Request:
+        """What a process is asked that runs it again; the block itself took so many seconds."""
+        return Request(
+            *(self.script, self.module, list(self.arguments)),
+            engine="torch" if self.cells and engine == "torch" else None,
+            forced=wanted is True,
+            first=Result(seconds=max(time.process_time(), seconds)),
+            block=self.block,
+            cells=self.cells,
+            permit=self.permit,
+        )
+
 
 def of_this_process(block: int) -> Again:
     """The program that runs now, as far as it can be known."""
@@ -88,35 +112,25 @@ def of_cells(shell: Any, block: int) -> Again:
 # -------------------------------------------------------------------------------- the trials
 
 
-def try_fixes(result: Result, again: Again, wanted: bool | None) -> None:
+def try_fixes(result: Result, again: Again, wanted: bool | None, asked: bool = False) -> None:
     """Write the fixes of a block as diffs, and try them where its code can run again.
 
     wanted  True: however long it takes and whatever it does; False: not at all
+    asked   a second pass has told of this block
     """
     propose_all(result.diagnoses)
     if wanted is False or not any(d.fixes for d in result.diagnoses):
         return
-    permit = f" ({again.option} tries it nevertheless)"
-    against = again.against
-    computed = time.process_time()
-    if not against and wanted is None and computed > VERIFIED_BELOW:
-        against = f"the program has computed for {computed:.0f} s{permit}"
+    against = again.reason_against(wanted)
     if against:
         say_of_first(result.diagnoses, f"not tried: {against}")
         return
-    request = Request(
-        *(again.script, again.module, list(again.arguments)),
-        engine="torch" if again.cells and result.engine == "torch" else None,
-        forced=wanted is True,
-        first=Result(seconds=max(computed, result.seconds)),
-        block=again.block,
-        cells=again.cells,
-        permit=permit,
-    )
+    request = again.request(result.engine, result.seconds, wanted)
+    permit = request.permit
     if sys.stderr.isatty():
         print("\nretrograd doctor: trying the fixes on a copy ...", file=sys.stderr)
     found = run_trial(None, request)
-    shown = [] if isinstance(found, str) else _shown_again(result.diagnoses, found)
+    shown = [] if isinstance(found, str) else _shown_again(result, found, asked)
     rest = [diagnosis for diagnosis in result.diagnoses if diagnosis not in shown]
     say_of_first(rest, f"not tried: {_why_not(found, permit)}")
     if shown and not isinstance(found, str):
@@ -125,9 +139,18 @@ def try_fixes(result: Result, again: Again, wanted: bool | None) -> None:
         result.diagnoses[:] = shown + rest
 
 
-def _shown_again(diagnoses: list[Diagnosis], found: Outcome) -> list[Diagnosis]:
-    keys = [(d.cause, d.error_line) for d in found.result.diagnoses]
-    return [d for d in diagnoses if (d.cause, d.error_line) in keys]
+def _shown_again(result: Result, found: Outcome, asked: bool) -> list[Diagnosis]:
+    """The findings of the first run that are made again.
+
+    What a second pass has told was seen in another run already: there the symptoms are enough, the
+    same error and the same parameters without a gradient.
+    """
+    second = found.result
+    if asked and second.started and not found.stopped:
+        if (second.error[:60], second.gradients) == (result.error[:60], result.gradients):
+            return list(result.diagnoses)
+    keys = [(d.cause, d.error_line) for d in second.diagnoses]
+    return [d for d in result.diagnoses if (d.cause, d.error_line) in keys]
 
 
 def _why_not(found: Outcome | str, permit: str) -> str:

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 from retrograd.doctor import library
 from retrograd.doctor.fixes.trial import Stopped, Trial
@@ -63,8 +63,13 @@ class BlockTrial(Trial):
 
     def _leave(self, result: Result) -> None:
         self._done = True
-        listen(None)
         result.seconds = time.perf_counter() - self.started
         self.write(result)
-        sys.stdout.flush()
-        os._exit(0)
+        leave()
+
+
+def leave() -> NoReturn:
+    """End the process, with no further effect."""
+    listen(None)
+    sys.stdout.flush()
+    os._exit(0)

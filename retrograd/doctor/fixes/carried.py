@@ -14,7 +14,9 @@ from retrograd.doctor.fixes.text import (
     called,
     dotted,
     header_end,
+    names_bound,
     names_of_scope,
+    names_read,
     receiver,
 )
 from retrograd.doctor.fixes.unnoticed import cut_difference
@@ -46,7 +48,9 @@ def detach(task: Task) -> None:
         return
     if task.diagnosis.cause == "accumulated-history" and not task.diagnosis.error:
         pair = assigned(statement)
-        if pair is not None and task.stands_for_value(pair[0]):
+        kept = None if pair is None else pair[0]
+        kept = kept.value if isinstance(kept, ast.Subscript) else kept
+        if pair is not None and kept is not None and task.stands_for_value(kept):
             _cut(task, pair[1])  # a running value that nobody sends back
             return
     pair = assigned(statement)
@@ -77,6 +81,80 @@ def detach(task: Task) -> None:
     raise CannotWrite("the line does not name the value")
 
 
+def detach_fields(task: Task) -> None:
+    """Cut the fields of a record before the line that hands it on: `state.h = state.h.detach()`."""
+    draft, statement = task.draft, task.statement
+    owner, dot, field = task.variable.rpartition(".")
+    fields = task.fields or [field]
+    if not dot or task.items or field not in fields:
+        raise CannotWrite("it is not a field of a record")
+    must_be_known(draft, statement, owner)
+    reads = [node for node in draft.walk(statement) if dotted(node) == owner]
+    if hasattr(statement, "body") or not reads:
+        raise CannotWrite("the line does not read the record")
+    parts = [f"{each}={owner}.{each}.detach()" for each in fields]
+    if not _has_frozen_records(draft):
+        lines = [f"{owner}.{each} = {owner}.{each}.detach()" for each in fields]
+        draft.insert_before(statement, *lines)
+        return
+    imported = [
+        node
+        for node in ast.walk(draft.tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+    ]
+    if len(imported) != 1:
+        raise CannotWrite("the record is frozen")
+    names = [alias.asname or alias.name for alias in imported[0].names]
+    if "replace" not in names:
+        if "replace" in names_of_scope(draft.tree):
+            raise CannotWrite("the name of dataclasses.replace is taken")
+        last = imported[0].names[-1]
+        at = draft.offset(last.end_lineno or last.lineno, last.end_col_offset or 0)
+        draft.replace(at, at, ", replace")
+    draft.insert_before(statement, f"{owner} = replace({owner}, {', '.join(parts)})")
+
+
+def detach_slot(task: Task) -> None:
+    """`h, c = cell(x, states[i])`, `states[i] = (h, c)`: what the first line reads is cut there."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None:
+        raise CannotWrite("the line assigns nothing")
+    block, names = draft.block_of(statement), names_bound(pair[0])
+    stored = {
+        ast.unparse(found[0]): found[1]
+        for later in block[block.index(statement) + 1 :]
+        if (found := assigned(later)) is not None and names_read(found[1]) & names
+    }
+    reads = [
+        node
+        for node in draft.walk(pair[1])
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+        and ast.unparse(node) in stored
+    ]
+    reads = [node for node in reads if not isinstance(node, ast.Name)] or reads
+    if len(reads) != 1:
+        raise CannotWrite("not exactly one slot is read here and written later")
+    value, name = stored[ast.unparse(reads[0])], draft.written(reads[0])
+    if isinstance(value, ast.Tuple):
+        draft.rewrite(reads[0], f"tuple(part.detach() for part in {name})")
+    elif isinstance(value, ast.Name):
+        draft.suffix(reads[0], ".detach()")
+    else:
+        raise CannotWrite("what is kept is not a tensor")
+
+
+def _has_frozen_records(draft: Draft) -> bool:
+    """Whether the file makes records that cannot be written: `@dataclass(frozen=True)`."""
+    return any(
+        isinstance(node, ast.keyword)
+        and node.arg == "frozen"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is True
+        for node in ast.walk(draft.tree)
+    )
+
+
 def detach_assigned(task: Task) -> None:
     """Cut what the line assigns, not what it reads: a running value that is only looked at."""
     target = assigned(task.statement)
@@ -98,6 +176,17 @@ def stored_value(task: Task, statement: ast.stmt) -> ast.expr | None:
         if not _reads(task, statement):
             return target[1]
     return None
+
+
+def detach_what_is_kept(task: Task) -> None:
+    """`self.rows[i] = v`, `self.state = v`: v as numbers, whatever its caller calls it."""
+    value = stored_value(task, task.statement)
+    pair = assigned(task.statement)
+    if value is None and pair is not None and isinstance(pair[0], (ast.Attribute, ast.Subscript)):
+        value = pair[1]
+    if not isinstance(value, (ast.Name, ast.Subscript)):
+        raise CannotWrite("the line does not keep a variable")
+    task.draft.suffix(value, ".detach()")
 
 
 def is_deep_in(task: Task, statement: ast.stmt) -> bool:
@@ -199,7 +288,11 @@ def _cut_reads(task: Task, statement: ast.stmt, reads: list[ast.expr]) -> None:
     for node in reads:
         parent = draft.parents[node]
         if task.items and isinstance(parent, ast.Subscript) and parent.value is node:
-            draft.suffix(parent, ".detach()")
+            if len(task.items) == 2 and task.container == "tuple":
+                slot = draft.written(parent)
+                draft.rewrite(parent, f"tuple(part.detach() for part in {slot})")
+            else:
+                draft.suffix(parent, ".detach()")
         elif task.items and not task.is_deep and _is_got(draft, parent):
             draft.suffix(_call_around(draft, parent), ".detach()")
         elif task.items and not task.is_deep and isinstance(parent, ast.Starred):
@@ -237,7 +330,12 @@ def _form(task: Task, name: str) -> str:
     """The detached form of a variable: of a tensor, or of a tuple or list of tensors."""
     if not task.items:
         return f"{name}.detach()"
-    if task.is_deep or task.container not in ("tuple", "list"):
+    if task.is_deep:
+        raise CannotWrite("the value lies inside a structure")
+    if task.fields:
+        parts = ", ".join(f"{each}={name}.{each}.detach()" for each in task.fields)
+        return f"{name}._replace({parts})"
+    if task.container not in ("tuple", "list"):
         raise CannotWrite("the value lies inside a structure")
     if task.container == "tuple":
         return f"tuple(part.detach() for part in {name})"

@@ -133,20 +133,21 @@ def reset_state(task: Task) -> None:
         must_be_known(draft, statement, name)
     own = name.rpartition(".")[2]
     collected = task.container in ("list", "deque", "dict", "set") and not _is_rebuilt(draft, own)
-    if task.items and collected:
-        _must_be_alone(draft, name)
-        line = f"{name}.clear()"
+    if task.is_deep and collected:
+        lines = _clear_items(task, name)
+    elif task.items and collected:
+        lines = [f"{each}.clear()" for each in [name, *_filled_beside(draft, name)]]
     else:
         _must_not_be_read_later(draft, statement, name)
-        line = f"{name} = {_first_value(task, name)}"
+        lines = [f"{name} = {_first_value(task, name)}"]
     if call_statement(statement, "step") is not None:
-        draft.insert_after(statement, line)
+        draft.insert_after(statement, *lines)
     elif _leads_to_backward(task, statement):
-        draft.insert_after(statement, line)
+        draft.insert_after(statement, *lines)
     elif any(name in ast.unparse(around) for around in _tests_around(draft, statement)):
         raise CannotWrite(f"the line is reached by a test of {name}")
     else:
-        draft.insert_before(statement, line)
+        draft.insert_before(statement, *lines)
 
 
 def _keeps_the_first(draft: Draft, statement: ast.stmt) -> bool:
@@ -201,17 +202,62 @@ def _leads_to_backward(task: Task, statement: ast.stmt) -> bool:
     )
 
 
-def _must_be_alone(draft: Draft, name: str) -> None:
-    """Refuse to clear one of several collections that are filled and read side by side."""
+def _filled_beside(draft: Draft, name: str) -> list[str]:
+    """The collections that are filled and read side by side with one: they are cleared with it.
+
+    Log-probabilities and rewards of an episode belong together: without one the other is wrong.
+    """
     owner, _, own = name.rpartition(".")
-    filled = _filled(draft)
+    filled, found = _filled(draft), set[str]()
     for function in ast.walk(draft.tree):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             continue
         read = _read_by(draft, function)
-        if own in read and any(other != own and other in filled for other in read):
-            if owner or any(own in pair and len(pair & filled) > 1 for pair in _zipped(function)):
-                raise CannotWrite("another collection is filled beside it")
+        others = {other for other in read if other != own and other in filled}
+        if not isinstance(function, ast.Module):
+            others -= _begun_in(function)  # filled anew in each call
+        if own in read and owner:
+            found |= others
+        elif own in read:
+            found |= {other for pair in _zipped(function) if own in pair for other in pair & filled}
+    if not owner:
+        return sorted(found - {own})
+    attributes = {node.attr for node in ast.walk(draft.tree) if isinstance(node, ast.Attribute)}
+    if found - attributes:
+        raise CannotWrite("another collection is filled beside it")
+    return [f"{owner}.{other}" for other in sorted(found)]
+
+
+def _begun_in(function: ast.AST) -> set[str]:
+    """The variables that a function itself begins: `returns = []`."""
+    return {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        for each in node.targets
+        for target in (each.elts if isinstance(each, ast.Tuple) else [each])
+        if isinstance(target, ast.Name)
+    }
+
+
+def _clear_items(task: Task, name: str) -> list[str]:
+    """The lists of a dict, each emptied: `memory["losses"].clear()`."""
+    if len(task.items) != 2 or task.container not in ("list", "deque"):
+        raise CannotWrite("the value lies deep inside a structure")
+    draft, found, own = task.draft, dict[str, str](), ""
+    for node in ast.walk(draft.tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        filled = node.func.value
+        if node.func.attr not in ADDING or not isinstance(filled, ast.Subscript):
+            continue
+        if dotted(filled.value) != name or not isinstance(filled.slice, ast.Constant):
+            continue
+        found[repr(filled.slice.value)] = draft.written(filled)
+        own = own or ("found" if repr(filled.slice.value) == task.items[0] else "")
+    if not own:
+        raise CannotWrite("what fills the list is not plain to see")
+    return [f"{each}.clear()" for each in found.values()]
 
 
 def _filled(draft: Draft) -> set[str]:

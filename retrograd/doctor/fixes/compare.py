@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from retrograd.doctor.result import Result
-from retrograd.watching.received import FROZEN, GIVEN, NOTHING, ZERO, Course
+from retrograd.watching.received import FROZEN, GIVEN, NOTHING, SPOILED, ZERO, Course
 
 ENOUGH = 2  # steps without a gradient that say: never again
 SHOWN = 3  # names in a sentence
@@ -63,10 +63,13 @@ def _signs(course: Course, index: int) -> list[tuple[int, str]]:
     return found
 
 
-def harm(first: Result, now: Result, leftovers: bool = False) -> str:
+def harm(first: Result, now: Result, leftovers: bool = False, other_lengths: bool = False) -> str:
     """What the change has broken, in a sentence; "" if nothing is seen.
 
-    leftovers  gradients were used that should have been cleared: what only those gave is not missed
+    leftovers      gradients were used that should have been cleared: what only those gave is not
+                   missed
+    other_lengths  the steps get another length, and the training goes another way: that gradients
+                   become exactly zero on it is the training's matter, as of units that died
     """
     if leftovers and not first.error:
         return _nothing_left(first, now) or _mixed(first, now)
@@ -74,8 +77,11 @@ def harm(first: Result, now: Result, leftovers: bool = False) -> str:
         return "a backward inside a backward goes through its graph again: gradients count twice"
     lost: list[str] = []
     vanished: list[str] = []
+    spoiled: list[str] = []
     faded: dict[int, list[str]] = {}
     for pair in pairs(first, now):
+        if any(s == SPOILED for _, s in pair.now) and not any(s == SPOILED for _, s in pair.meant):
+            spoiled.append(pair.name)
         if pair.is_frozen or not pair.now:
             continue
         if pair.is_idle and pair.was_given:
@@ -85,8 +91,10 @@ def harm(first: Result, now: Result, leftovers: bool = False) -> str:
             lost.append(pair.name)
         else:
             since = _faded(pair, first)
-            if since:
+            if since and not (other_lengths and pair.now[-1][1] == ZERO):
                 faded.setdefault(since, []).append(pair.name)
+    if spoiled:
+        return f"the gradient of {named(spoiled)} would be inf or nan"
     if lost:
         return f"{named(lost)} would no longer get a gradient"
     if vanished:
@@ -122,6 +130,19 @@ def _faded(pair: Pair, first: Result) -> int:
         return last + 1 if last < pair.steps + 1 and (pair.pending or pair.was_given) else 0
     goes_on = any(sign == GIVEN and step > last for step, sign in pair.meant)
     return last + 1 if goes_on and pair.meant[-1][1] == GIVEN else 0
+
+
+def died(first: Result, now: Result) -> str:
+    """Whose gradients become exactly zero in the trial and not before, in words; "" if none."""
+    faded = [(_faded(pair, first), pair) for pair in pairs(first, now) if not pair.is_frozen]
+    names = [pair.name for since, pair in faded if since and pair.now[-1][1] == ZERO]
+    since = min((since for since, pair in faded if since and pair.now[-1][1] == ZERO), default=0)
+    if not names:
+        return ""
+    return (
+        f"after iteration {since} the gradient of {named(names)} is exactly zero: the steps may "
+        "be too long for the learning rate"
+    )
 
 
 def _mixed(first: Result, now: Result) -> str:

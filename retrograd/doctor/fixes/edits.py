@@ -15,14 +15,21 @@ from dataclasses import dataclass, field, replace
 from retrograd.diagnostics.report import Fix, Place
 from retrograd.doctor.fixes import (
     at_call,
+    at_store,
     backward_calls,
     carried,
+    classes,
     collected,
     elsewhere,
+    epochs,
+    finite,
+    freezing,
     from_numpy,
+    functions,
     hard_choices,
     inplace,
     links,
+    loss_input,
     losses,
     optimizers,
     order,
@@ -30,20 +37,24 @@ from retrograd.doctor.fixes import (
     recompute,
     reports,
     sums,
+    training,
     unnoticed,
 )
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
 from retrograd.doctor.model import Diagnosis
-from retrograd.watching.source import bytes_of
+from retrograd.watching.source import bytes_of, statement_at
 
 Writer = Callable[[Task], None]
 
 FORMS: dict[str, tuple[Writer, ...]] = {
-    "detach": (carried.detach, carried.detach_assigned),
+    "detach": (
+        *(carried.detach, carried.detach_assigned, carried.detach_fields),
+        carried.detach_slot,
+    ),
     "item-for-logging": (collected.item_for_logging,),
     "reset-state": (collected.reset_state,),
-    "no-grad": (links.no_grad,),
+    "no-grad": (links.step_in_place, links.no_grad),
     "retain-graph": (losses.retain_until_the_last, backward_calls.retain_graph),
     "create-graph": (backward_calls.create_graph,),
     "drop-retain": (
@@ -54,37 +65,60 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "remove-extra-backward": (losses.remove_extra_backward,),
     "combine-losses": (
         *(losses.combine_losses, at_call.combine_losses),
-        sums.leave_out,
+        *(sums.leave_out, losses.send_in_loop),
     ),
-    "reduce-loss": (backward_calls.reduce_loss,),
+    "reduce-loss": (backward_calls.reduce_loss, functions.reduce_result),
     "reorder-step": (
         *(order.reorder_step, elsewhere.step_where_cleared),
-        *(order.clear_where_sent, sums.step_after_all),
+        *(order.clear_where_sent, sums.step_after_all, epochs.step_after_last),
+        *(training.clip_before_step, training.clip_after_backward, order.step_into_loop),
+        order.step_after_own,
     ),
-    "zero-grad": (order.zero_grad,),
+    "zero-grad": (
+        *(order.clear_before_passes, order.zero_grad),
+        *(epochs.clear_before_loop, training.clear_for_step, order.clear_by_hand),
+    ),
     "fix-checkpoint-call": (backward_calls.fix_checkpoint_call,),
     "clone-before-inplace": (inplace.clone_before_inplace, inplace.copy_before_write),
-    "clone": (inplace.clone,),
+    "clone": (inplace.clone, training.clone_views, training.copy_state),
     "keep-graph": (
         *(links.keep_graph, links.keep_graph_of_collection),
         *(hard_choices.soften, parts.use_the_parts, reports.number_for_report),
         *(elsewhere.tensor_for_parameter, from_numpy.stay_in_torch),
+        *(unnoticed.multiply_by_given, hard_choices.straight_through),
+        *(links.detach_other_uses, hard_choices.draw_with_slope),
+        *(classes.compare_scores, links.stack_of_tensors),
     ),
     "enable-grad": (links.enable_grad, unnoticed.switch_parameters),
-    "make-leaf": (links.make_leaf,),
+    "make-leaf": (links.make_leaf, functions.require_before_hook),
     "retain-grad": (links.retain_grad,),
     "drop-requires-grad": (links.drop_requires_grad,),
     "rebuild-optimizer": (
         *(optimizers.rebuild_optimizer, optimizers.hold_the_original),
         *(optimizers.add_group, optimizers.sort_the_rest, optimizers.rebuild_with_model),
+        *(optimizers.build_once, optimizers.give_beside, optimizers.hold_the_copy),
     ),
-    "register-modules": (optimizers.register_modules, elsewhere.make_parameter),
+    "register-modules": (
+        *(optimizers.register_modules, elsewhere.make_parameter),
+        optimizers.make_in_init,
+    ),
     "recompute-forward": (
         *(recompute.recompute_forward, recompute.recompute_with_inputs),
         *(recompute.without_cache, at_call.recompute_between),
     ),
     "register-once": (unnoticed.register_once,),
-    "unscale-first": (unnoticed.unscale_first,),
+    "unscale-first": (unnoticed.unscale_first, unnoticed.step_by_scaler),
+    "freeze-parameters": (unnoticed.switch_parameters, freezing.drop_gradients),
+    "add-step": (freezing.add_step,),
+    "keep-finite": (finite.clamp_operand,),
+    "return-gradients": (functions.return_gradients,),
+    "drop-once-differentiable": (functions.drop_once_differentiable,),
+    "train-mode": (training.train_mode,),
+    "renew-parameters": (training.renew_parameters,),
+    "tie-parameters": (training.tie_parameters,),
+    "match-loss": (loss_input.match_activation, loss_input.match_loss),
+    "match-shapes": (loss_input.match_shapes,),
+    "find-unused-parameters": (training.find_unused_parameters,),
 }
 """How each kind is written. A further form is used where those before it cannot be written, or
 where a trial rejects them."""
@@ -132,12 +166,23 @@ def _written(
 
 
 def all_edits(fix: Fix, diagnosis: Diagnosis) -> Iterator[FileEdit]:
-    """Every form in which a fix can be written: in its line, then in those that led to it."""
-    for writer in FORMS[fix.kind]:
+    """Every form in which a fix can be written: in its line, then in those around it.
+
+    Those are the line of a function that it calls where its value is kept, and the lines that
+    called its own.
+    """
+    for writer in FORMS.get(fix.kind, ()):
         try:
             yield _edit_of_file(fix, diagnosis, writer)
         except CannotWrite:
             continue
+    if fix.kind == "detach":
+        for place in at_store.storing_lines(fix, diagnosis):
+            try:
+                moved = replace(fix, place=place)
+                yield _edit_of_file(moved, diagnosis, carried.detach_what_is_kept, fix.place)
+            except CannotWrite:
+                continue
     if fix.kind not in AT_CALL:
         return
     for place, inner in at_call.callers(fix, diagnosis):
@@ -168,7 +213,7 @@ def write_further(edit: FileEdit, fix: Fix, diagnosis: Diagnosis) -> FileEdit:
     """An edit and, in the text that it gave, a further fix: one change of the file."""
     if fix.place.file != edit.file:
         raise CannotWrite("it is another file")
-    for writer in FORMS[fix.kind]:
+    for writer in FORMS.get(fix.kind, ()):
         try:
             further = _edit_of_text(edit.after, fix, diagnosis, writer)
         except CannotWrite:
@@ -199,6 +244,7 @@ def propose(diagnosis: Diagnosis) -> None:
     taken: list[FileEdit] = []
     for fix in list(diagnosis.fixes):
         found = list(dict.fromkeys(all_edits(fix, diagnosis)))
+        found = list(dict.fromkeys(_with_companions(found, fix, diagnosis)))
         if not found:
             continue
         if found[0] in taken:
@@ -209,11 +255,47 @@ def propose(diagnosis: Diagnosis) -> None:
         taken.append(found[0])
 
 
+def _with_companions(found: list[FileEdit], fix: Fix, diagnosis: Diagnosis) -> Iterator[FileEdit]:
+    """Each edit, and it with what is to go as well: a switch that was set to silence the error."""
+    for edit in found:
+        for other in diagnosis.fixes if fix.kind == "keep-graph" else ():
+            if other.kind == "drop-requires-grad":
+                try:
+                    yield write_further(edit, _moved(other, edit), diagnosis)
+                except CannotWrite:
+                    continue
+        yield edit
+
+
+def _moved(fix: Fix, edit: FileEdit) -> Fix:
+    """A fix in the text that an edit gave: its line there."""
+    before, after = _lines(edit.before), _lines(edit.after)
+    same = difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    for start, to, size in same:
+        if start < fix.place.line <= start + size:
+            return replace(fix, place=replace(fix.place, line=fix.place.line + to - start))
+    raise CannotWrite("the line is changed already")
+
+
 def choose(fix: Fix, edit: FileEdit) -> None:
     """Let an edit be the one of a fix."""
     vars(fix)["_edit"] = edit
-    fix.place = edit.place or fix.place
+    fix.place = edit.place or _changed_line(fix.place, edit)
     fix.diff = diff_of(edit)
+
+
+def _changed_line(place: Place, edit: FileEdit) -> Place:
+    """Of a statement of several lines the one that changes, where a single one does."""
+    before, after = _lines(edit.before), _lines(edit.after)
+    if len(before) != len(after) or place.file != edit.file:
+        return place
+    changed = [n for n, pair in enumerate(zip(before, after, strict=True), 1) if len({*pair}) > 1]
+    statement = statement_at(place.file, place.line)
+    if len(changed) != 1 or statement is None or hasattr(statement, "body"):
+        return place
+    if not place.line < changed[0] <= (statement.end_lineno or 0):
+        return place
+    return replace(place, line=changed[0])
 
 
 def other_edits(fix: Fix) -> list[FileEdit]:

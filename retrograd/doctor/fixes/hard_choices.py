@@ -30,6 +30,47 @@ def soften(task: Task) -> None:
     draft.rewrite(*changes[0])
 
 
+def straight_through(task: Task) -> None:
+    """`round(x)` becomes `x + (round(x) - x).detach()`: its value, and the slope of `x`."""
+    draft, name = task.draft, str(task.diagnosis.facts.get("flat", ""))
+    statement = task.statement
+    calls = [n for n in draft.walk(statement) if isinstance(n, ast.Call) and called(n) == name]
+    if not name or len(calls) != 1 or not isinstance(calls[0].func, ast.Attribute):
+        raise CannotWrite("not exactly one such call is plain to see in the line")
+    call, function = calls[0], calls[0].func
+    assert isinstance(function, ast.Attribute)
+    by_method = dotted(function.value) != task.torch()
+    if call.keywords or len(call.args) != (not by_method):
+        raise CannotWrite("the call has further arguments")
+    value = function.value if by_method else call.args[0]
+    text, name = draft.written(call), draft.written(value)
+    if not isinstance(value, ast.Name):
+        name = "exact"
+        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(draft.tree)):
+            raise CannotWrite("the name that the value would get is taken")
+        draft.insert_before(statement, f"{name} = {draft.written(value)}")
+        text = f"{name}.{called(call)}()" if by_method else f"{task.torch()}.{called(call)}({name})"
+    alone = isinstance(draft.parents[call], (ast.Assign, ast.Return, ast.Call, ast.keyword))
+    form = f"{name} + ({text} - {name}).detach()"
+    draft.rewrite(call, form if alone else f"({form})")
+
+
+def draw_with_slope(task: Task) -> None:
+    """`torch.normal(mean, std)` becomes `mean + std * torch.randn_like(std)`."""
+    draft, torch = task.draft, task.torch()
+    calls = [
+        node
+        for node in draft.walk(task.statement)
+        if isinstance(node, ast.Call) and dotted(node.func) == f"{torch}.normal"
+    ]
+    if len(calls) != 1 or len(calls[0].args) != 2 or calls[0].keywords:
+        raise CannotWrite("not exactly one draw is plain to see in the line")
+    mean, std = (draft.operand(each) for each in calls[0].args)
+    form = f"{mean} + {std} * {torch}.randn_like({mean})"
+    alone = isinstance(draft.parents[calls[0]], (ast.Assign, ast.Return))
+    draft.rewrite(calls[0], form if alone else f"({form})")
+
+
 def _soft_forms(task: Task, statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
     """Expressions of a statement that make a choice, each with its soft form."""
     draft, covered = task.draft, set[ast.AST]()

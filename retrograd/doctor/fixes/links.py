@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from retrograd.doctor.evidence.statements import updated_by_gradient
 from retrograd.doctor.fixes.backward_calls import remove_argument
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
@@ -34,7 +35,8 @@ def _take_cut_away(task: Task, after_float: str) -> None:
     draft, statement = task.draft, task.statement
     pair = assigned(statement)
     if pair is not None and dotted(pair[0]) and dotted(_unwrapped(pair[1])) == dotted(pair[0]):
-        if len(draft.block_of(statement)) > 1 and pair[1] is not _unwrapped(pair[1]):
+        alone = len(draft.block_of(statement)) == 1 or pair[1] is _unwrapped(pair[1])
+        if not alone and not _is_list(draft, dotted(pair[0])):
             draft.replace(*draft.whole_lines(statement), "")  # `loss = torch.tensor(loss)`
             return
     cuts = _cuts(task, statement)
@@ -51,6 +53,32 @@ def _take_cut_away(task: Task, after_float: str) -> None:
         draft.rewrite(cut, draft.operand(cut.args[0]) + after_float)
     else:
         _made_anew(task, cut)
+
+
+def detach_other_uses(task: Task) -> None:
+    """A value that is cut off where it is made is cut off for others only: `d(fake.detach())`."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is None or not isinstance(pair[0], ast.Name):
+        raise CannotWrite("the line sets no variable")
+    value, name = pair[1], pair[0].id
+    if not (_is_call_of(value, "detach") and isinstance(value, ast.Call) and not value.args):
+        raise CannotWrite("the line detaches nothing")
+    block = draft.block_of(statement)
+    using = [
+        (following, node)
+        for following in block[block.index(statement) + 1 :]
+        for node in draft.walk(following)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
+    if any(isinstance(node.ctx, ast.Store) for _, node in using):
+        raise CannotWrite("the variable is set again")
+    others = [node for following, node in using if following is not using[-1][0]]
+    if not others:
+        raise CannotWrite("nothing else uses the value")
+    draft.replace(draft.bounds(receiver(value))[1], draft.end(value), "")
+    for node in others:
+        draft.suffix(node, ".detach()")
 
 
 def _unwrapped(value: ast.expr) -> ast.expr:
@@ -93,6 +121,20 @@ def keep_graph_of_collection(task: Task) -> None:
     _take_cut_away(task, ".squeeze()")  # float() takes a tensor of one element in any shape
     for node in made:
         draft.rewrite(node, f"{task.torch()}.stack({draft.written(node.args[0])})")
+
+
+def stack_of_tensors(task: Task) -> None:
+    """`torch.tensor(losses)` of what a function is given, or of what is nowhere seen to be a list:
+    where it is one, its tensors are stacked.
+    """
+    draft, statement = task.draft, task.statement
+    cuts = _cuts(task, statement)
+    if len(cuts) != 1 or not isinstance(cuts[0], ast.Call) or called(cuts[0]) not in _COPIES[:3]:
+        raise CannotWrite("the line makes no tensor of a list")
+    value = cuts[0].args[0]
+    if not isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
+        raise CannotWrite("the line makes no tensor of a list")
+    draft.rewrite(cuts[0], f"{task.torch()}.stack({draft.operand(value)})")
 
 
 def _is_call_of(node: ast.AST, *names: str) -> bool:
@@ -158,8 +200,11 @@ def _made_anew(task: Task, cut: ast.Call) -> None:
         part = _tensor_of(draft, value.elt)
         rest = draft.text[draft.end(value.elt) : draft.end(value)]
         draft.rewrite(cut, f"{task.torch()}.stack([{part}{rest})")
-    elif isinstance(value, (ast.Name, ast.Attribute)) and _is_list(draft, dotted(value)):
-        draft.rewrite(cut, f"{task.torch()}.stack({draft.written(value)})")
+    elif _is_call_of(value, "list", "tuple", "values") or _is_list(draft, dotted(value)):
+        given = draft.written(value)
+        if _is_call_of(value, "values"):  # a view of a dict is no sequence
+            given = f"list({given})"
+        draft.rewrite(cut, f"{task.torch()}.stack({given})")
     elif isinstance(value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
         draft.rewrite(cut, _tensor_of(draft, value))
     else:
@@ -181,6 +226,7 @@ def _tensor_of(draft: Draft, value: ast.expr) -> str:
 
 
 def _is_list(draft: Draft, name: str) -> bool:
+    """Whether the file sets a variable to a list somewhere."""
     for node in ast.walk(draft.tree):
         pair = assigned(node) if isinstance(node, ast.stmt) else None
         if pair is not None and name and dotted(pair[0]) == name:
@@ -282,6 +328,44 @@ def no_grad(task: Task) -> None:
     if isinstance(statement, ast.Return) or hasattr(statement, "body"):
         raise CannotWrite("the statement cannot stand in a block of its own")
     task.draft.wrap(statement, f"with {context}:")
+
+
+def step_in_place(task: Task) -> None:
+    """`w = w - rate * w.grad` becomes `w -= rate * w.grad` under no_grad, and clears `w.grad`."""
+    draft, statement = task.draft, task.statement
+    block = draft.block_of(statement)
+    first = last = block.index(statement)
+    while first and updated_by_gradient(block[first - 1]):
+        first -= 1
+    while last + 1 < len(block) and updated_by_gradient(block[last + 1]):
+        last += 1
+    steps = block[first : last + 1]
+    names = [updated_by_gradient(step) for step in steps]
+    if not all(names):
+        raise CannotWrite("the line makes no step along a gradient")
+    space, newline = draft.indentation(steps[0]), draft.newline(steps[0])
+    lines = [f"with {task.torch()}.no_grad():"]
+    for name, step in zip(names, steps, strict=True):
+        assert isinstance(step, ast.Assign)
+        assert isinstance(step.value, ast.BinOp)
+        sign = "-=" if isinstance(step.value.op, ast.Sub) else "+="
+        lines.append(f"{draft.unit(step)}{name} {sign} {draft.written(step.value.right)}")
+    lines += [f"{name}.grad = None" for name in names if not _is_cleared(draft, name)]
+    start, end = draft.whole_lines(steps[0])[0], draft.whole_lines(steps[-1])[1]
+    draft.replace(start, end, "".join(space + line + newline for line in lines))
+
+
+def _is_cleared(draft: Draft, name: str) -> bool:
+    """Whether the program clears a gradient itself."""
+    for node in ast.walk(draft.tree):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None and dotted(pair[0]) == f"{name}.grad":
+            return True
+        if isinstance(node, ast.Call) and called(node) == "zero_":
+            assert isinstance(node.func, ast.Attribute)
+            if dotted(node.func.value) == f"{name}.grad":
+                return True
+    return False
 
 
 # ------------------------------------------------------------------------------------ leaves

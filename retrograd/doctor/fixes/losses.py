@@ -287,3 +287,17 @@ def _length(draft: Draft, over: ast.expr) -> str:
     if dotted(over):
         return f"len({dotted(over)})"
     raise CannotWrite("the number of passes is not known")
+
+
+def send_in_loop(task: Task) -> None:
+    """`loss = f(x)` in a loop is added up: `loss = loss + f(x)`, from zero before the loop."""
+    draft, statement = task.draft, task.statement
+    name, pair = task.diagnosis.facts.get("dropped"), assigned(statement)
+    loop = draft.parents.get(statement)
+    if not name or pair is None or dotted(pair[0]) != name or not isinstance(loop, ast.For):
+        raise CannotWrite("the line drops no loss")
+    value = pair[1]
+    tight = isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.BinOp))
+    text = draft.written(value) if tight else f"({draft.written(value)})"
+    draft.rewrite(value, f"{name} + {text}")
+    draft.insert_before(loop, f"{name} = 0.0")

@@ -120,6 +120,81 @@ def _move_down(draft: Draft, block: list[ast.stmt], statement: ast.stmt, other: 
     draft.replace(place, place, draft.text[start:end])
 
 
+def build_once(task: Task) -> None:
+    """What builds an optimizer in each pass of a loop goes before the loop."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    loops = list(draft.enclosing(statement, ast.For, ast.While))
+    if not task.diagnosis.facts.get("anew") or pair is None or not loops:
+        raise CannotWrite("the line builds no optimizer in a loop")
+    loop = loops[-1]
+    assert isinstance(loop, (ast.For, ast.While))
+    if draft.scope_of(statement) is not draft.scope_of(loop) or statement not in loop.body:
+        raise CannotWrite("the line stands deeper than in the loop")
+    if names_read(pair[1]) & (names_bound(loop) - names_bound(statement)):
+        raise CannotWrite("the line reads what the loop sets")
+    text = draft.reindented([statement], draft.indentation(statement), draft.indentation(loop))
+    start, _ = draft.whole_lines(loop)
+    draft.remove(statement)
+    draft.replace(start, start, text)
+
+
+def give_beside(task: Task) -> None:
+    """`Adam(model.parameters())` becomes `Adam([*model.parameters(), *loss.parameters()])`."""
+    draft, name = task.draft, str(task.diagnosis.facts.get("aside", ""))
+    pair = assigned(task.statement)
+    value = None if pair is None else pair[1]
+    if not name or not isinstance(value, ast.Call) or not value.args:
+        raise CannotWrite("it is not known how the line calls the module")
+    must_be_known(draft, task.statement, name)
+    made = [n for n in ast.walk(draft.tree) if isinstance(n, ast.stmt) and _sets(n, name)]
+    if len(made) != 1 or made[0].lineno > task.statement.lineno:
+        raise CannotWrite("the module is made later")
+    given = value.args[0]
+    more = name if task.diagnosis.facts.get("tensor") else f"*{name}.parameters()"
+    if isinstance(given, ast.List):
+        draft.suffix(given.elts[-1], f", {more}")
+    elif isinstance(given, ast.Call) and called(given) == "parameters":
+        draft.rewrite(given, f"[*{draft.written(given)}, {more}]")
+    else:
+        raise CannotWrite("the optimizer is given something else")
+
+
+def _sets(statement: ast.stmt, name: str) -> bool:
+    pair = assigned(statement)
+    return pair is not None and dotted(pair[0]) == name
+
+
+def make_in_init(task: Task) -> None:
+    """`nn.Linear(8, 8)(h)` in `forward` becomes `self.linear(h)`, made in `__init__`."""
+    draft, statement = task.draft, task.statement
+    forward = draft.scope_of(statement)
+    owner = draft.parents.get(forward)
+    if not task.diagnosis.facts.get("in_forward") or not isinstance(owner, ast.ClassDef):
+        raise CannotWrite("the line is in no method")
+    inits = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    modules = {task.modules(), f"{task.torch()}.nn"}
+    made = [
+        node
+        for node in draft.walk(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and dotted(node.func.value) in modules
+        and node.func.attr[:1].isupper()
+    ]
+    if len(made) != 1 or len(inits) != 1:
+        raise CannotWrite("not exactly one layer is made in the line")
+    call = made[0]
+    free = names_read(call) - {dotted(call.func).split(".")[0], "self"}
+    if free & names_of_scope(forward):
+        raise CannotWrite("the layer is made of what forward is given")
+    name = f"self.{called(call).lower()}"
+    if any(dotted(node) == name for node in ast.walk(owner)):
+        name += "_layer"
+    draft.insert_after(inits[0].body[-1], f"{name} = {draft.written(call)}")
+    draft.rewrite(call, name)
+
+
 def register_modules(task: Task) -> None:
     """A plain list or dict of modules becomes one that the module knows."""
     draft, statement = task.draft, task.statement
@@ -173,6 +248,36 @@ def hold_the_original(task: Task) -> None:
         raise CannotWrite("the optimizer was given no copy")
     for node, original in copies:
         draft.rewrite(node, original)
+
+
+def hold_the_copy(task: Task) -> None:
+    """What is trained is a copy that was made later: build the optimizer of it, and after it."""
+    draft, built = task.draft, task.same_file(task.diagnosis.error_line) or task.fix.place
+    statement = draft.statement_at(built.line)
+    given = [
+        node.func.value
+        for node in draft.walk(statement)
+        if isinstance(node, ast.Call) and called(node) == "parameters"
+        if isinstance(node.func, ast.Attribute)
+    ]
+    block = draft.block_of(statement)
+    if len(given) != 1 or assigned(statement) is None:
+        raise CannotWrite("the line builds no optimizer of one model")
+    for other in block[block.index(statement) + 1 :]:
+        pair = assigned(other)
+        if pair is None or not dotted(pair[0]) or not isinstance(pair[1], ast.Call):
+            continue
+        if called(pair[1]) == "deepcopy" and _original(draft, pair[1]) == dotted(given[0]):
+            between = block[block.index(statement) + 1 : block.index(other) + 1]
+            if any(names_bound(statement) & names_read(skipped) for skipped in between):
+                raise CannotWrite("the optimizer is used before")
+            text = draft.written(statement)
+            at = draft.start(given[0]) - draft.start(statement)
+            text = text[:at] + dotted(pair[0]) + text[at + len(draft.written(given[0])) :]
+            draft.remove(statement)
+            draft.insert_after(other, text)
+            return
+    raise CannotWrite("no copy of the model is made later")
 
 
 def _builder(task: Task) -> ast.Assign:

@@ -52,13 +52,33 @@ def reorder_step(task: Task) -> None:
         for backward in backwards:
             if backward in block and block.index(step) < block.index(backward):
                 _move_after(task.draft, step, backward)
+                if task.diagnosis.facts.get("shared"):
+                    _clear_before_all(task.draft, step, backward)
                 if not clears:
+                    owner = owner_of(task.draft, step)
                     task.fix.cost = task.fix.cost or (
-                        f"{_owner(task.draft, step)}.step() then also uses what the later backward "
-                        "adds to the gradients of its parameters"
+                        f"{owner}.step() then also uses what the later backward adds to the "
+                        "gradients of its parameters"
                     )
                 return
     _move_writing_after(task, backwards)
+
+
+def _clear_before_all(draft: Draft, step: ast.stmt, backward: ast.stmt) -> None:
+    """Two optimizers share parameters: what clears them between two losses goes before both."""
+    block = draft.block_of(step)
+    earlier = _sent_in(block[: block.index(step)])
+    between = block[block.index(step) : block.index(backward)]
+    clearing = [s for s in between if call_statement(s, "zero_grad") is not None]
+    if not clearing:
+        return
+    if not earlier:
+        raise CannotWrite("the gradients of the first loss would be cleared")
+    place, _ = draft.whole_lines(earlier[-1])
+    for statement in clearing:
+        start, end = draft.whole_lines(statement)
+        draft.replace(start, end, "")
+        draft.replace(place, place, draft.text[start:end])
 
 
 def _move_writing_after(task: Task, backwards: list[ast.stmt]) -> None:
@@ -127,7 +147,7 @@ def clear_where_sent(task: Task) -> None:
     if call_statement(clearing, "zero_grad") is None or error is None:
         raise CannotWrite("the line does nothing but clear, for a step of this file")
     step = draft.statement_at(error.line)
-    owner = _owner(draft, step)
+    owner = owner_of(draft, step)
     if not owner or draft.scope_of(step) is draft.scope_of(clearing):
         raise CannotWrite("no other function makes the step")
     block = draft.block_of(step)
@@ -143,6 +163,90 @@ def clear_where_sent(task: Task) -> None:
     draft.insert_before(sent[0], f"{owner}.zero_grad()")
 
 
+def clear_by_hand(task: Task) -> None:
+    """`x.grad = None` behind the update that uses `x.grad`, in a program without an optimizer."""
+    draft, updating = task.draft, task.statement
+    owners = {
+        dotted(node.value)
+        for node in ast.walk(updating)
+        if isinstance(node, ast.Attribute) and node.attr == "grad"
+    }
+    if task.diagnosis.facts.get("calls") is None or len(owners) != 1 or "" in owners:
+        raise CannotWrite("the line updates nothing by its gradient")
+    owner = owners.pop()
+    for node in ast.walk(draft.scope_of(updating)):
+        if isinstance(node, ast.Call) and dotted(node.func) == f"{owner}.grad.zero_":
+            raise CannotWrite("it is cleared somewhere")
+    last = draft.block_of(updating)[-1]
+    if isinstance(last, (ast.Return, ast.Continue, ast.Break, ast.Raise)):
+        raise CannotWrite("the block is left at its end")
+    draft.insert_after(last, f"{owner}.grad = None")
+
+
+def step_after_own(task: Task) -> None:
+    """The step goes right behind the backward whose gradients it is for."""
+    draft, step, own = task.draft, task.statement, task.diagnosis.facts.get("own")
+    if not owner_of(draft, step) or own is None:
+        raise CannotWrite("it is not known which backward the step is for")
+    backward, block = draft.statement_at(int(own)), draft.block_of(step)
+    if backward not in block or call_statement(backward, "backward") is None:
+        raise CannotWrite("backward and step are not statements of one block")
+    if block.index(backward) + 1 >= block.index(step):
+        raise CannotWrite("nothing stands between backward and step")
+    _move_after(draft, step, backward)
+
+
+def step_into_loop(task: Task) -> None:
+    """A step behind the loop that clears and sends back goes into the loop."""
+    draft, clearing = task.draft, task.statement
+    error = task.same_file(task.diagnosis.error_line)
+    step = None if error is None else draft.statement_at(error.line)
+    loop = draft.parents.get(clearing)
+    if step is None or not owner_of(draft, step) or not isinstance(loop, ast.For):
+        raise CannotWrite("no step follows a loop that clears")
+    block, body = draft.block_of(step), loop.body
+    if loop not in block or block.index(step) <= block.index(loop):
+        raise CannotWrite("the step does not stand behind the loop")
+    sent = _sent_in(body)
+    if (
+        call_statement(clearing, "zero_grad") is None
+        or not sent
+        or sent[0].lineno < clearing.lineno
+    ):
+        raise CannotWrite("the loop does not clear and send back")
+    text = draft.reindented([step], draft.indentation(step), draft.indentation(sent[-1]))
+    _, place = draft.whole_lines(sent[-1])
+    start, end = draft.whole_lines(step)
+    if place == start:
+        draft.replace(start, end, text)
+        return
+    draft.remove(step)
+    draft.replace(place, place, text)
+
+
+def clear_before_passes(task: Task) -> None:
+    """The line that clears goes before the loop whose gradients a step behind it uses."""
+    draft, clearing = task.draft, task.statement
+    error = task.same_file(task.diagnosis.error_line)
+    if call_statement(clearing, "zero_grad") is None or error is None:
+        raise CannotWrite("the line does nothing but clear")
+    step = draft.statement_at(error.line)
+    if draft.scope_of(step) is not draft.scope_of(clearing):
+        raise CannotWrite("another function makes the step")
+    around = set(draft.enclosing(step, ast.For, ast.While))
+    loops = [n for n in draft.enclosing(clearing, ast.For, ast.While) if n not in around]
+    if not loops or not isinstance(loop := loops[-1], (ast.For, ast.While)):
+        raise CannotWrite("the step is in the loop that clears")
+    if loop.lineno > step.lineno or draft.parents[clearing] is not loops[0]:
+        raise CannotWrite("the loop does not clear in each pass, before the step")
+    if names_read(clearing) & names_bound(loop):
+        raise CannotWrite("each pass clears something else")
+    text = draft.reindented([clearing], draft.indentation(clearing), draft.indentation(loop))
+    draft.remove(clearing)
+    place, _ = draft.whole_lines(loop)
+    draft.replace(place, place, text)
+
+
 def zero_grad(task: Task) -> None:
     """Clear the gradients before the first backward that goes into a step."""
     draft, statement = task.draft, task.statement
@@ -154,8 +258,8 @@ def zero_grad(task: Task) -> None:
             for node in ast.walk(scope)
             if isinstance(node, ast.stmt) and call_statement(node, "step") is not None
         ]
-        steps = [s for s in steps if not _is_schedule(draft, s) and draft.scope_of(s) is scope]
-    owners = {_owner(draft, step) for step in steps}
+        steps = [s for s in steps if not is_schedule(draft, s) and draft.scope_of(s) is scope]
+    owners = {owner_of(draft, step) for step in steps}
     if len(owners) != 1 or "" in owners:
         raise CannotWrite("it is not known which optimizer is meant")
     owner = owners.pop()
@@ -169,6 +273,8 @@ def zero_grad(task: Task) -> None:
         if call_statement(before, "step") is not None:  # what comes after it is for this one
             earlier = earlier[earlier.index(before) + 1 :]
             break
+    if task.diagnosis.cause == "same-loss-twice":
+        earlier = [statement]  # the calls before it gave gradients to look at
     for candidate in earlier:
         if call_statement(candidate, "backward") is not None:
             draft.insert_before(candidate, f"{owner}.zero_grad()")
@@ -176,7 +282,7 @@ def zero_grad(task: Task) -> None:
     draft.insert_after(step, f"{owner}.zero_grad()")
 
 
-def _owner(draft: Draft, statement: ast.stmt) -> str:
+def owner_of(draft: Draft, statement: ast.stmt) -> str:
     """The optimizer of a step; `scaler.step(optimizer)` is one of the optimizer."""
     call = call_statement(statement, "step")
     if call is None:
@@ -187,8 +293,8 @@ def _owner(draft: Draft, statement: ast.stmt) -> str:
     return owner
 
 
-def _is_schedule(draft: Draft, statement: ast.stmt) -> bool:
-    owner = _owner(draft, statement)
+def is_schedule(draft: Draft, statement: ast.stmt) -> bool:
+    owner = owner_of(draft, statement)
     return "sched" in owner.lower() or _is_made_by(draft, owner, "LR")
 
 

@@ -236,8 +236,7 @@ def _into_methods(task: Task, statement: ast.stmt, target: ast.Attribute, value:
     maker = draft.scope_of(statement)
     if not isinstance(maker, _FUNCTIONS) or dotted(target.value) != "self":
         raise CannotWrite("the value is kept by another object")
-    if names_read(value) & (names_bound(maker) - {"self"}):
-        raise CannotWrite("it is computed from variables that are not known elsewhere")
+    known = _kept_by_self(draft, maker, names_read(value) & (names_bound(maker) - {"self"}))
     owner = draft.parents[maker]
     name = f"self.{target.attr}"
     reads = [
@@ -260,7 +259,7 @@ def _into_methods(task: Task, statement: ast.stmt, target: ast.Attribute, value:
     if any(any(draft.enclosing(use, ast.JoinedStr)) for use in uses):
         raise CannotWrite("the value is read inside an f-string")
     user = next(s for s in method.body if any(use in set(ast.walk(s)) for use in uses))
-    text = draft.written(value)
+    text = _with_attributes(draft, value, known)
     if "\n" in text or "\r" in text:
         raise CannotWrite("the line that makes it is a long one")
     draft.remove(statement)
@@ -270,3 +269,43 @@ def _into_methods(task: Task, statement: ast.stmt, target: ast.Attribute, value:
     draft.insert_before(user, f"{target.attr} = {text}")
     for use in uses:
         draft.rewrite(use, target.attr)
+
+
+def _kept_by_self(draft: Draft, maker: Function, names: set[str]) -> dict[str, str]:
+    """Under which attribute the object keeps each of some variables of `__init__`, as they are."""
+    found: dict[str, str] = {}
+    for node in ast.walk(maker):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None and isinstance(pair[0], ast.Attribute):
+            if isinstance(pair[1], ast.Name) and dotted(pair[0].value) == "self":
+                found[pair[1].id] = f"self.{pair[0].attr}"
+        call = call_statement(node, "register_buffer") if isinstance(node, ast.stmt) else None
+        if call is not None and dotted(receiver(call)) == "self" and len(call.args) > 1:
+            name, given = call.args[:2]
+            if isinstance(name, ast.Constant) and isinstance(given, ast.Name):
+                found[given.id] = "self." + str(name.value)
+    set_again = {n.id for n in ast.walk(maker) if isinstance(n, ast.Name) and _is_set(n)}
+    if names - set(found) or names & set_again:
+        raise CannotWrite("it is computed from variables that are not known elsewhere")
+    others = {
+        dotted(node)
+        for node in ast.walk(draft.tree)
+        if isinstance(node, ast.Attribute) and _is_set(node) and draft.scope_of(node) is not maker
+    }
+    if {found[name] for name in names} & others:
+        raise CannotWrite("what it is computed from is set again elsewhere")
+    return {name: found[name] for name in names}
+
+
+def _is_set(node: ast.Name | ast.Attribute) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _with_attributes(draft: Draft, value: ast.expr, known: dict[str, str]) -> str:
+    """An expression with attributes in the place of some variables."""
+    text, start = draft.written(value), draft.start(value)
+    names = [n for n in draft.walk(value) if isinstance(n, ast.Name) and n.id in known]
+    for node in sorted(names, key=draft.start, reverse=True):
+        at = draft.start(node) - start
+        text = text[:at] + known[node.id] + text[at + len(node.id) :]
+    return text

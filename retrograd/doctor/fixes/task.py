@@ -63,6 +63,12 @@ class Task:
         return str(self.diagnosis.facts.get("container", ""))
 
     @property
+    def fields(self) -> list[str]:
+        """The fields with history of the record that holds the value: `h` and `c` of `state`."""
+        names = self.diagnosis.facts.get("fields", [])
+        return list(names) if isinstance(names, list) else []
+
+    @property
     def together(self) -> list[str]:
         """The variables that are carried with this one and have its fate: `h` and `c`."""
         names = self.diagnosis.facts.get("together", [])

@@ -75,8 +75,7 @@ class Trial(Watch):
                 raise Stopped("its time was up")
             for output in outputs:
                 if isinstance(output, torch.Tensor) and output.is_floating_point():
-                    if not bool(torch.isfinite(output.detach()).all()):
-                        self.finite = False
+                    self.finite = self.finite and _is_finite(torch, output)
             return run()
 
         engine.watch(watcher)
@@ -93,3 +92,10 @@ class Trial(Watch):
         found = json.loads(as_json(result.to_data()))
         known = {"result": found, "stopped": self.stopped, "finite": self.finite}
         write_atomically(self.answer, as_json(known))
+
+
+def _is_finite(torch: Any, output: TensorLike) -> bool:
+    try:
+        return bool(torch.isfinite(output.detach()).all())
+    except RuntimeError:
+        return True  # under vmap() it stands for many, and none of them can be asked for

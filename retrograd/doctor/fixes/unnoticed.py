@@ -62,6 +62,26 @@ def unscale_first(task: Task) -> None:
     raise CannotWrite("it is not known which scaler is meant")
 
 
+def step_by_scaler(task: Task) -> None:
+    """`optimizer.step()` becomes `scaler.step(optimizer)`, with an `update()` if there is none."""
+    draft, call = task.draft, call_statement(task.statement, "step")
+    owner = "" if call is None else dotted(receiver(call))
+    scalers = {
+        dotted(receiver(each))
+        for each in ast.walk(draft.tree)
+        if isinstance(each, ast.Call)
+        and called(each) == "scale"
+        and isinstance(each.func, ast.Attribute)
+    }
+    if task.diagnosis.cause != "stepped-before-unscale" or not owner or call is None:
+        raise CannotWrite("the line makes no step with such gradients")
+    if call.args or call.keywords or len(scalers) != 1 or not (scaler := scalers.pop()):
+        raise CannotWrite("it is not known which scaler is meant")
+    draft.rewrite(call, f"{scaler}.step({owner})")
+    if f"{scaler}.update(" not in draft.text:
+        draft.insert_after(task.statement, f"{scaler}.update()")
+
+
 def register_once(task: Task) -> None:
     """What registers hooks goes before the loop."""
     draft, registering = task.draft, task.statement
@@ -97,5 +117,22 @@ def switch_parameters(task: Task) -> None:
     pair = assigned(task.statement)
     if pair is None or not isinstance(pair[0], ast.Attribute) or pair[0].attr != "requires_grad":
         raise CannotWrite("the line sets no requires_grad")
+    if task.diagnosis.error_line != task.fix.place:
+        raise CannotWrite("what the line sets is a parameter's own")
     owner, value = task.draft.written(pair[0].value), task.draft.written(pair[1])
     task.draft.rewrite(task.statement, f"{owner}.requires_grad_({value})")
+
+
+def multiply_by_given(task: Task) -> None:
+    """`return inside` in a custom backward becomes `return grad_output * inside`."""
+    gradient, statement = task.diagnosis.facts.get("leaves_out"), task.statement
+    if not gradient or not isinstance(statement, ast.Return) or statement.value is None:
+        raise CannotWrite("the line returns no gradient")
+    value = statement.value
+    given = value.elts if isinstance(value, ast.Tuple) else [value]
+    wanted = [each for each in given if not isinstance(each, ast.Constant)]
+    if len(wanted) != 1 or isinstance(wanted[0], ast.Starred):
+        raise CannotWrite("not exactly one gradient is returned")
+    tight = isinstance(wanted[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    text = task.draft.written(wanted[0])
+    task.draft.rewrite(wanted[0], f"{gradient} * {text if tight else f'({text})'}")

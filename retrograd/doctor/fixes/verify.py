@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from retrograd.diagnostics.report import Fix
-from retrograd.doctor.fixes.compare import gained, harm, idle, losses_in_words, named
+from retrograd.doctor.fixes.compare import died, gained, harm, idle, losses_in_words, named
 from retrograd.doctor.fixes.edits import (
     FileEdit,
     choose,
@@ -40,7 +40,14 @@ VERIFIED_BELOW = 20.0  # seconds of a program whose fixes are tried unasked
 LONGEST_RUN = 60.0  # a program that ran longer is not run again unasked
 GIVING = ("broken-graph", "no-grad-scope", "stale-optimizer-params")
 """Causes whose fix must give gradients to parameters that had none."""
-RENUMBERING = ("register-modules", "rebuild-optimizer", "make-leaf", "drop-requires-grad")
+TAKING = ("zero-grad-misuse", "freeze-without-effect", "target-with-gradient")
+"""Causes whose fix may take gradients away from parameters that have some."""
+LENGTHS = ("clipped-before-unscale", "stepped-before-unscale", "clipped-after-step")
+"""Causes whose fix gives the steps another length."""
+RENUMBERING = (
+    *("register-modules", "rebuild-optimizer", "make-leaf", "drop-requires-grad"),
+    "tie-parameters",
+)
 """Fixes after which an optimizer may hold other parameters in another order."""
 
 
@@ -240,30 +247,37 @@ def _try(
             return
         if not problem:
             fix.verified, fix.verification = True, praise(found, request.first)
+            dead = died(request.first, found.result) if diagnosis.cause in LENGTHS else ""
+            fix.verification += f"; {dead}" if dead else ""
             vars(fix)["_idle"] = len(idle(request.first, found.result))
             choose(fix, form)
             return
         fix.verified, fix.verification = False, fix.verification or problem
-        if problem == harm(request.first, found.result, diagnosis.cause == "zero-grad-misuse"):
+        if problem == _harm(request.first, found.result, diagnosis):
             vars(fix)["_harmful"] = True
-        further = _further(form, found, fix)
+        further = _further(form, found, fix, diagnosis)
         if further is not None and further not in seen and len(seen) < MOST_FORMS:
             waiting.insert(0, further)
 
 
-def _further(form: FileEdit, found: Outcome, fix: Fix) -> FileEdit | None:
+def _further(form: FileEdit, found: Outcome, fix: Fix, diagnosis: Diagnosis) -> FileEdit | None:
     """The edit with what the trial itself advises: of two carried states the second one too.
 
     A state that is cut where it is read may still grow where it is kept: then it is cut there too.
     """
     for again in found.result.diagnoses[:1]:
         for advised in again.fixes[:1]:
-            if advised.kind == fix.kind:
+            if advised.kind == fix.kind or _is_kept_for_it(diagnosis, advised):
                 try:
                     return write_further(form, advised, again)
                 except CannotWrite:
                     return None
     return None
+
+
+def _is_kept_for_it(diagnosis: Diagnosis, advised: Fix) -> bool:
+    """Whether the program keeps its graph for the mistake alone: what was cut needs it no more."""
+    return bool(diagnosis.facts.get("retained")) and advised.kind == "drop-retain"
 
 
 @dataclass
@@ -277,6 +291,13 @@ class Outcome:
 
 def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
     """Run the program with the edit laid over its file; a text says why nothing is known."""
+    texts = {} if edit is None else {edit.file: base64.b64encode(edit.after).decode()}
+    found = run_again(request, {"texts": texts})
+    return found if isinstance(found, str) else _outcome(found)
+
+
+def run_again(request: Request, asked_for: Mapping[str, object]) -> dict[str, Any] | str:
+    """What a new process answers that runs the program again; a text says why it has not."""
     with tempfile.TemporaryDirectory(prefix="retrograd-") as folder:
         config, answer = Path(folder, "trial.json"), Path(folder, "answer.json")
         script = request.script
@@ -284,7 +305,6 @@ def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
             from retrograd.doctor.fixes.cells import write_program
 
             script = os.fspath(write_program(request.cells, Path(folder)))
-        texts = {} if edit is None else {edit.file: base64.b64encode(edit.after).decode()}
         asked = {
             "script": script,
             "module": request.module,
@@ -293,10 +313,10 @@ def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
             "second_pass": False,
             "answer": os.fspath(answer),
             "trial": {
-                "texts": texts,
                 "block": request.block,
                 "seconds": request.seconds,
                 "forced": request.forced,
+                **asked_for,
             },
         }
         config.write_text(as_json(asked), encoding="utf-8")
@@ -313,7 +333,8 @@ def run_trial(edit: FileEdit | None, request: Request) -> Outcome | str:
             return "it took too long"
         if not answer.exists():
             return "the trial ended without an answer"
-        return _outcome(json.loads(answer.read_text(encoding="utf-8")))
+        answered: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        return answered
 
 
 def _outcome(data: Mapping[str, Any]) -> Outcome:
@@ -338,7 +359,7 @@ def judge(
         return f"the program ends with status {result.status}"
     if found.stopped and not _got_far(found, first):
         return f"?not decided: the trial was stopped ({found.stopped}) after {result.calls} calls"
-    lost = _lost(first, result, fix, diagnosis.cause)
+    lost = _lost(first, result, fix, diagnosis)
     if lost:
         return lost
     before, after = Counter(d.cause for d in diagnoses), Counter(d.cause for d in result.diagnoses)
@@ -351,7 +372,7 @@ def judge(
         return "the same report comes back" if again else f"then there is {new[0]}"
     partly = diagnosis.facts.get("partly")  # cut off from one loss, reached by another
     if diagnosis.cause in GIVING and not partly and _received(result) <= _received(first):
-        if not first.error:
+        if not first.error and not gained(first, result):
             return "no further parameter gets a gradient"
     if not found.finite:
         return "a loss is not finite"
@@ -367,12 +388,18 @@ def _received(result: Result) -> int:
     return sum(sum(row) for row in result.gradients)
 
 
-def _lost(first: Result, result: Result, fix: Fix, cause: str) -> str:
+def _lost(first: Result, result: Result, fix: Fix, diagnosis: Diagnosis) -> str:
     """What the change breaks; which parameters had gradients in the first run and have none now."""
+    cause = diagnosis.cause
     if fix.kind in RENUMBERING:
-        return "" if _received(result) >= _received(first) else "parameters lose their gradient"
-    broken = harm(first, result, leftovers=cause == "zero-grad-misuse")
-    if broken or cause == "zero-grad-misuse":
+        wanted = _received(first)
+        if diagnosis.facts.get("anew"):  # many optimizers become one
+            wanted = max((sum(row) for row in first.gradients), default=0)
+        elif fix.kind == "tie-parameters":
+            wanted -= int(diagnosis.facts.get("pairs", 0))
+        return "" if _received(result) >= wanted else "parameters lose their gradient"
+    broken = _harm(first, result, diagnosis)
+    if broken or cause in TAKING:
         return broken
     lost = 0
     for number, row in enumerate(first.gradients):
@@ -383,6 +410,12 @@ def _lost(first: Result, result: Result, fix: Fix, cause: str) -> str:
     if not lost:
         return ""
     return f"{lost} parameter{'s' * (lost > 1)} would no longer get a gradient"
+
+
+def _harm(first: Result, result: Result, diagnosis: Diagnosis) -> str:
+    """`harm`, with what the mistake itself has done to the gradients left out."""
+    cause = diagnosis.cause
+    return harm(first, result, cause == "zero-grad-misuse", cause in LENGTHS)
 
 
 def praise(found: Outcome, first: Result) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from retrograd.diagnostics.catalogue import causes
 from retrograd.diagnostics.render import name_of, rows_of, tried
 from retrograd.diagnostics.report import Fix, Place, Report, Span
 from retrograd.doctor.model import Diagnosis
@@ -87,7 +86,8 @@ def finding(diagnosis: Diagnosis, result: Result, links: Links | None = None) ->
     tensor, failed = diagnosis.tensor, bool(diagnosis.error)
     link_of = None if links is None else partial(links.of, tensor=tensor, failed=failed)
     found = _finding(diagnosis, spans, failed, result.text_of, link_of)
-    found.meaning = causes()[diagnosis.cause].summary
+    found.meaning = diagnosis.meaning
+    found.cause = diagnosis.cause or diagnosis.code
     found.value = "" if f"`{tensor}`" in diagnosis.title else tensor
     found.why_not_retain = diagnosis.why_not_retain
     return found

@@ -18,6 +18,7 @@ def document(result: Result) -> dict[str, object]:
         "error": result.error,
         "seconds": round(result.seconds, 3),
         "diagnoses": [_absolute(diagnosis.to_json()) for diagnosis in result.diagnoses],
+        "failures": result.failures,
         "unseen": result.unseen,
         "effects": result.effects,
     }

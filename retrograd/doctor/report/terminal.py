@@ -33,6 +33,8 @@ def render(result: Result, *, width: int = drawing.WIDTH, color: bool = False) -
     for diagnosis in result.diagnoses:
         lines += [drawing.render(_located(diagnosis, result), width=width, color=color), ""]
     lines += drawing.labelled("retrograd doctor", conclusion(result), width, paint)
+    for sentence in result.failures:
+        lines += drawing.labelled("failed", sentence, width, paint)
     for sentence in result.unseen:
         lines += drawing.labelled("not seen", sentence, width, paint)
     return "\n".join(line.rstrip() for line in lines)

@@ -30,6 +30,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found: list[Diagnosis] = []
     for name in ERRORS if watched.error is not None else SILENT:
         found += _ask(name, watched)
+    if watched.error is not None and not found:
+        found = _ask("named_code", watched)
     found = _each_mistake_once(found)
     for diagnosis in found:
         diagnosis.level = "error" if diagnosis.error else "warning"

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from retrograd.diagnostics.report import Fix, Place, Span
-from retrograd.doctor.evidence import repeats
+from retrograd.doctor.evidence import between, repeats
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
@@ -142,6 +142,15 @@ def _fixes(
             Fix("remove-extra-backward", later, "send the whole sum back once, after the loop"),
             Fix("combine-losses", later, "or send back the new part alone in each pass"),
         ]
+    drop_or_keep = _alone_or_summed(pair, earlier, later)
+    if between.gradients_looked_at(pair.first, pair.second):
+        reason = "the gradients of the first call were looked at: clear them before the second one"
+        return [Fix("zero-grad", later, reason), *drop_or_keep]
+    return drop_or_keep
+
+
+def _alone_or_summed(pair: Pair, earlier: Place, later: Place) -> list[Fix]:
+    """One of the two calls goes, or the part that is in both."""
     whole = len(pair.second.terms) >= len(pair.first.terms)
     drop, keep = (earlier, later) if whole else (later, earlier)
     return [

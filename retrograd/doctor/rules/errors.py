@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from retrograd.doctor.model import Diagnosis
-from retrograd.doctor.rules import empty_optimizer, inplace, leaves, no_history
+from retrograd.doctor.rules import (
+    custom_function,
+    empty_optimizer,
+    inplace,
+    leaves,
+    no_history,
+    not_finite,
+    plain_number,
+    recomputed,
+    transformed,
+    unused_in_group,
+)
 from retrograd.doctor.session import Watched
 
 Rule = Callable[[Watched], Diagnosis | None]
@@ -15,7 +26,10 @@ RULES: tuple[Rule, ...] = (
     *(leaves.non_scalar, no_history.no_history, no_history.unused_input),
     *(leaves.optimizer_over_result, leaves.inference_tensor, leaves.copied_with_history),
     *(leaves.flag_of_result, leaves.numpy_of_result, leaves.grad_of_result),
-    empty_optimizer.empty_optimizer,
+    *(empty_optimizer.empty_optimizer, custom_function.custom_function),
+    *(recomputed.recomputed, transformed.non_scalar, transformed.hook_without_history),
+    *(not_finite.ended_by_it, unused_in_group.unused_parameters),
+    plain_number.number_sent_back,
 )
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.rules import one_branch
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.lines import Step
@@ -161,7 +162,9 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: OptimizerLike) -
     if any(_in_same_loop(watched, zero.stack, last.stack) for zero in clears):
         # cleared now and then, in the very loop: only a fixed number of steps tells what is meant
         period = _period(watched, optimizer)
-        return None if period is None else _stepped_too_often(watched, dirty, clears[-1], period)
+        if period is None:
+            return one_branch.diagnose(watched, optimizer, dirty, clears)
+        return _stepped_too_often(watched, dirty, clears[-1], period)
     wrong = _meant_for_it(watched, last)
     fixes = [
         Fix("zero-grad", added, "clear this optimizer's gradients before each backward()"),
@@ -315,6 +318,15 @@ def _wasted(watched: Watched, wasted: list[WastedBackward]) -> Diagnosis | None:
     added = last.call.log.place_of(last.call.stack)
     if step is None or cleared is None or added is None or _sites(watched, wasted) < TIMES:
         return None
+    fixes = [
+        Fix("reorder-step", cleared, "clear once, after the step that uses the sum"),
+        Fix("zero-grad", step, "clear here, and not between the backward calls"),
+    ]
+    if _in_a_loop_before(cleared, step):
+        fixes = [
+            Fix("zero-grad", cleared, "clear once, before the loop whose gradients add up"),
+            Fix("reorder-step", cleared, "or step in each pass, where they are cleared"),
+        ]
     return Diagnosis(
         cause="zero-grad-misuse",
         title="gradients are cleared before any step has used them",
@@ -323,12 +335,18 @@ def _wasted(watched: Watched, wasted: list[WastedBackward]) -> Diagnosis | None:
         "last of its gradients: they are not accumulated.",
         error_line=step,
         created_at=[cleared],
-        fixes=[
-            Fix("reorder-step", cleared, "clear once, after the step that uses the sum"),
-            Fix("zero-grad", step, "clear here, and not between the backward calls"),
-        ],
+        fixes=fixes,
         spans=_span(watched, "added", last.call.stack)
         + _span(watched, "cleared", last.cleared.stack)
         + _span(watched, "stepped", last.stack),
         facts={"steps": len(wasted)},
     )
+
+
+def _in_a_loop_before(cleared: Place, step: Place) -> bool:
+    """Whether a loop clears, and the step comes after it: it means the gradients of all passes."""
+    function = source.function_around(cleared.file, cleared.line)
+    if cleared.file != step.file or source.function_around(step.file, step.line) is not function:
+        return False
+    loops = source.loops_around(cleared.file, cleared.line)
+    return any(not loop.holds(step.line) for loop in loops) and cleared.line < step.line

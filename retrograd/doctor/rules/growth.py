@@ -10,6 +10,7 @@ from retrograd.doctor.evidence.growth import Growing
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.growth import without_indices
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
@@ -24,12 +25,25 @@ def _diagnosis(growing: Growing) -> Diagnosis:
     spans = [Span("kept", stored, made, f"seen at call {growing.sample.count} of the backward")]
     if made and made[-1].line != stored.line:
         spans.append(Span("created", made[-1], made))
+    title = f"{name} keeps the graphs of all earlier iterations"
+    why = (
+        f"Each iteration adds about {round(growing.pace)} nodes that no backward will use "
+        f"again; at call {growing.sample.count} of the backward there were {growing.nodes}. They "
+        "and the tensors they refer to stay in memory as long as the value is kept."
+    )
+    if growing.window:
+        held = growing.sample.kinds[without_indices(growing.name)]
+        name = f"`{growing.name.rpartition('[')[0] or growing.name}`"
+        title = f"{name} keeps the graphs of {held} iterations"
+        why = (
+            "It is a window of bounded length, so this does not grow for ever. But at call "
+            f"{growing.sample.count} of the backward {held} values in it kept {growing.nodes} "
+            "nodes with their tensors, and no later backward went through any of them."
+        )
     return Diagnosis(
         cause="accumulated-history",
-        title=f"{name} keeps the graphs of all earlier iterations",
-        why=f"Each iteration adds about {round(growing.pace)} nodes that no backward will use "
-        f"again; at call {growing.sample.count} of the backward there were {growing.nodes}. They "
-        "and the tensors they refer to stay in memory as long as the value is kept.",
+        title=title,
+        why=why,
         error_line=stored,
         created_at=list(places.values()),
         fixes=_fixes(growing),
@@ -63,7 +77,10 @@ def _stays_a_tensor(growing: Growing) -> bool:
     for node in ast.walk(source.tree_of(growing.stored.file)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             inner = node.func.value
-            if node.func.attr in _TENSOR_METHODS and _last_name(inner) in {name, *names}:
+            if node.func.attr in _TENSOR_METHODS and (
+                _last_name(inner) in {name, *names}
+                or any(_last_name(part) == name for part in ast.walk(inner))
+            ):
                 return True
             if node.func.attr in ("stack", "cat") and any(
                 _last_name(argument) == name for argument in node.args

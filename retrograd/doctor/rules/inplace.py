@@ -15,6 +15,7 @@ from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import places, second_backward
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.gradients import parameters_of
 from retrograd.watching.graph import INPLACE
 from retrograd.watching.lines import LEAF
 from retrograd.watching.records import Call, Failure, OptimizerStep
@@ -71,9 +72,20 @@ def _stepped(saved: SavedValue, step: OptimizerStep, at: Raised, watched: Watche
         Span("needed", at.place, at.stack, words),
     ]
     found.facts = _facts(saved)
+    if _is_shared(step, watched):
+        found.facts["shared"] = True
     if evidence is not None:
         found.facts |= second_backward.for_the_edit(evidence)
     return found
+
+
+def _is_shared(step: OptimizerStep, watched: Watched) -> bool:
+    """Whether what was stepped is given in part to another optimizer too: a body with two heads."""
+    kinds = {
+        frozenset(map(id, parameters_of(optimizer)))
+        for optimizer in watched.recorder.gradients.optimizers
+    }
+    return sum(bool(kind & step.parameters) for kind in kinds) > 1
 
 
 def _this_pass(

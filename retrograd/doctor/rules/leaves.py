@@ -129,6 +129,11 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
     meant_as_leaf = "requires_grad" in source.text_at(kept.file, kept.line)
     if tensor is not None and at is not None and not meant_as_leaf:
         meant_as_leaf = _only_nameless_leaves(tensor, at, watched)
+    updated = statements.updated_by_gradient(source.statement_at(kept.file, kept.line))
+    in_place = Fix("no-grad", kept, "write the step into the tensor, without recording it")
+    offered = [leaf, retain] if meant_as_leaf else [retain, leaf]
+    if updated and retain in offered:  # a step of gradient descent is no value to look into
+        offered = [in_place, leaf]
     return Diagnosis(
         cause="nonleaf-grad",
         title="`.grad` is read from a tensor that is the result of an operation",
@@ -136,7 +141,7 @@ def grad_of_result(watched: Watched) -> Diagnosis | None:
         "retain_grad() was called on them.",
         error_line=at.place if at is not None else place,
         created_at=list(dict.fromkeys([kept, *reversed(made), place])),
-        fixes=[leaf, retain] if meant_as_leaf else [retain, leaf],
+        fixes=offered,
         error="" if at is None else at.message,
         tensor=next(iter(_names_read(place)), ""),
         spans=[*([Span("created", made[-1], made)] if made else []), Span("read", place, reading)],

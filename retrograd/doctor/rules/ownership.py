@@ -6,7 +6,7 @@ import ast
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
-from retrograd.doctor.rules import forgotten
+from retrograd.doctor.rules import aside, forgotten
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.lines import LineLog, Step
@@ -52,7 +52,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         elif not hidden and len(seen) > 1 and all(look.late for look in seen):
             diagnosis = _stale(watched, last)
         elif not hidden:
-            diagnosis = forgotten.diagnose(watched, seen)
+            diagnosis = forgotten.diagnose(watched, seen) or aside.diagnose(watched, seen)
         if diagnosis is not None:
             found.append(diagnosis)
     return found

@@ -51,12 +51,14 @@ def _sums(watched: Watched) -> dict[Place, Terms]:
     seen: dict[Place, list[Terms]] = {}
     for index, nodes in watched.recorder.sums.items():
         log = watched.recorder.calls[index].log
-        here: dict[Place, Terms] = {}
-        for number, left, right in nodes:
+        here: dict[Place, dict[int, Terms]] = {}
+        for number, left, right, depth in nodes:
             stack = log.stack_of(number)
             if stack:
-                here.setdefault(stack[-1][1], []).append((left, right))
-        for place, terms in here.items():
+                by_depth = here.setdefault(stack[-1][1], {})
+                by_depth.setdefault(depth, []).append((left, right))
+        for place, by_depth in here.items():
+            terms = by_depth[min(by_depth)]  # a line may have sums within its sum
             if any(left or right for left, right in terms):
                 seen.setdefault(place, []).append(terms)
     return {place: all_terms[-1] for place, all_terms in seen.items() if len(all_terms) >= TIMES}
@@ -109,6 +111,8 @@ def _adds_one_of(line: Place, names: set[str], additions: Terms, inline: str) ->
 def _comes_from(term: ast.expr, names: set[str], inline: str) -> bool:
     calls = [node.func for node in ast.walk(term) if isinstance(node, ast.Call)]
     called = {getattr(function, "attr", getattr(function, "id", "")) for function in calls}
+    if inline in ("__call__", "forward"):  # an object is called by its own name
+        return flow.uses(term, names) or bool(called)
     return flow.uses(term, names) or inline in called
 
 

@@ -1,52 +1,44 @@
-"""`module.requires_grad = True`: a plain attribute, which unfreezes nothing."""
+"""`module.requires_grad = False`: a plain attribute, which freezes and unfreezes nothing."""
 
 from __future__ import annotations
-
-import ast
-from collections.abc import Iterator
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
-from retrograd.watching import source
+from retrograd.watching.switches import Switched
+
+TIMES = 2  # looks that must agree
 
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
-    """One diagnosis for each kind of module, if the text has one such line for it."""
-    found = []
-    files = watched.tracer.chains.files()
-    for switched in watched.recorder.ownership.switched.values():
-        lines = [place for file in files for place in _switching(file, switched.names)]
-        if len(lines) == 1:
-            found.append(_diagnosis(lines[0], switched.kind, switched.frozen))
-    return found
+    """One diagnosis for each line: it may go through several modules."""
+    log = watched.tracer.log
+    lines: dict[tuple[Place, bool], list[Switched]] = {}
+    for switched in watched.recorder.switches.found.values():
+        place = log.place_of(switched.stack)
+        if place is not None and switched.times >= TIMES and not switched.read:
+            lines.setdefault((place, switched.value), []).append(switched)
+    return [_diagnosis(place, value, seen, watched) for (place, value), seen in lines.items()]
 
 
-def _switching(file: str, names: set[str]) -> Iterator[Place]:
-    """The lines that set the attribute of something of one of these names to True.
-
-    A module that no other one holds has the name of a variable: then all such lines are meant.
-    """
-    for node in ast.walk(source.tree_of(file)):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
-            continue
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
-                owner = target.value
-                name = getattr(owner, "attr", getattr(owner, "id", ""))
-                if node.value.value is True and (name in names or not names):
-                    yield Place(file, node.lineno)
-
-
-def _diagnosis(place: Place, kind: str, frozen: int) -> Diagnosis:
+def _diagnosis(place: Place, value: bool, seen: list[Switched], watched: Watched) -> Diagnosis:
+    stack = watched.tracer.log.places_of(seen[-1].stack)
+    kinds = " and ".join(dict.fromkeys(f"`{each.kind}`" for each in seen))
+    count = sum(each.against for each in seen)
+    if value:
+        cause, verb, kind = "broken-graph", "unfreezes", "enable-grad"
+        effect = f"{count} parameters in it, which an optimizer holds, stay frozen and get no "
+        effect += "gradient."
+    else:
+        cause, verb, kind = "freeze-without-effect", "freezes", "freeze-parameters"
+        effect = f"{count} parameters in it still get gradients, and an optimizer trains them."
     return Diagnosis(
-        cause="broken-graph",
-        title=f"line {place.line} unfreezes nothing: a module has no requires_grad",
-        why=f"The line sets an attribute of a {kind} that PyTorch never looks at. "
-        f"{frozen} parameters in it, which an optimizer holds, stay frozen and get no gradient.",
+        cause=cause,
+        title=f"line {place.line} {verb} nothing: a module has no requires_grad",
+        why=f"The line sets an attribute of {kinds} that PyTorch never looks at. {effect}",
         error_line=place,
-        created_at=[place],
-        fixes=[Fix("enable-grad", place, "call .requires_grad_(True): it sets all parameters")],
-        spans=[Span("set", place)],
-        facts={"parameters": frozen},
+        created_at=list(dict.fromkeys([place, *reversed(stack)])),
+        fixes=[Fix(kind, place, f"call .requires_grad_({value}): it sets all parameters")],
+        spans=[Span("set", place, stack)],
+        facts={"parameters": count},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrograd.diagnostics.report import Place
 from retrograd.doctor.evidence.second_backward import SecondBackward
-from retrograd.doctor.rules import places
+from retrograd.doctor.rules import places, reading_lines, storing_lines
 from retrograd.watching import source
 
 
@@ -41,7 +41,7 @@ def kept_place(evidence: SecondBackward) -> Place:
 def name_of(evidence: SecondBackward) -> str:
     """What the user calls the stale value; "" if it has no name."""
     if evidence.held is None and evidence.made_inside:
-        updated = places.updated_attribute(evidence.consumers)
+        updated = reading_lines.updated_attribute(evidence.consumers)
         if updated is not None:
             return updated[1]
     own = places.called_by_its_users(evidence)
@@ -57,7 +57,7 @@ def quoted(evidence: SecondBackward) -> str:
 def made_lines(evidence: SecondBackward) -> list[Place]:
     """Where the value at fault was made: the innermost line, then the lines that led there."""
     stack = [place for _, place in evidence.made]
-    stored = places.store_line(evidence)
+    stored = storing_lines.store_line(evidence)
     if stored is not None:
         stack.insert(0, stored)  # where it was put away
     if not stack:

@@ -7,23 +7,47 @@ from __future__ import annotations
 
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import (
+    average_of_views,
     cancelled,
     clipped,
+    clipped_late,
+    constant_term,
     counted_twice,
+    dropped_losses,
+    flat,
+    frozen,
     gradients,
     growth,
     hooks,
+    ignoring,
+    inner_gradient,
     leaves,
+    left_evaluating,
     left_over,
+    loss_form,
+    made_anew,
+    made_in_forward,
+    never_stepped,
+    no_slope,
+    not_finite,
     other_phase,
     ownership,
     penalty,
+    piled_up,
     plain_switch,
+    regrown,
     retained,
     rewrapped,
     sampled,
+    scaled_step,
+    snapshot,
+    tail,
+    target,
+    tied_by_data,
+    truncated,
     unseen_write,
     untrained,
+    weighted,
 )
 from retrograd.doctor.session import Watched
 
@@ -32,25 +56,41 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     """What is wrong with a program that ended without an error."""
     if watched.error is not None or watched.recorder.failure is not None:
         return []
-    found = ownership.diagnose(watched)
+    spoiled = not_finite.diagnose(watched)
+    if spoiled:
+        return spoiled  # whatever comes after it is computed from nan
+    found = ownership.diagnose(watched) or made_in_forward.diagnose(watched)
     cut: list[Diagnosis] = []
     if not found:
         cut = rewrapped.diagnose(watched) or untrained.diagnose(watched)
         cut = cut or plain_switch.diagnose(watched) or sampled.diagnose(watched)
+        cut = cut or truncated.diagnose(watched) or flat.diagnose(watched)
+        cut = cut or no_slope.diagnose(watched)
     found += cut
     cleared = gradients.diagnose(watched)
+    cleared = cleared or piled_up.diagnose(watched)
     found += cleared or left_over.diagnose(watched) or other_phase.diagnose(watched)
+    found += [] if cleared else tail.diagnose(watched)
     found += counted_twice.diagnose(watched) + cancelled.diagnose(watched)
-    found += clipped.diagnose(watched) + hooks.diagnose(watched)
-    found += unseen_write.diagnose(watched)
-    penalties = penalty.diagnose(watched)
+    found += target.diagnose(watched) or weighted.diagnose(watched)
+    found += never_stepped.diagnose(watched) + frozen.diagnose(watched)
+    found += clipped.diagnose(watched) + clipped_late.diagnose(watched) + hooks.diagnose(watched)
+    found += left_evaluating.diagnose(watched) + average_of_views.diagnose(watched)
+    found += unseen_write.diagnose(watched) + loss_form.diagnose(watched)
+    found += scaled_step.diagnose(watched) + snapshot.diagnose(watched)
+    found += tied_by_data.diagnose(watched) + made_anew.diagnose(watched)
+    found += dropped_losses.diagnose(watched) + constant_term.diagnose(watched)
+    found += ignoring.diagnose(watched)
+    penalties = penalty.diagnose(watched) or inner_gradient.diagnose(watched)
     found += penalties
-    found += growth.diagnose(watched)
+    again = regrown.diagnose(watched)
+    found += again or growth.diagnose(watched)
     explained = {diagnosis.fixes[0].place for diagnosis in penalties if diagnosis.fixes}
     for diagnosis in retained.diagnose(watched):
         # what a cut takes out of the loss is not differentiated again
         created = bool(cut) and diagnosis.facts["argument"] == "create_graph"
-        if diagnosis.error_line not in explained and not created:
+        carried = diagnosis.error_line in [each.error_line for each in again]
+        if diagnosis.error_line not in explained and not created and not carried:
             found.append(diagnosis)
     read = leaves.grad_of_result(watched)
     return found if read is None else [*found, read]

@@ -11,7 +11,9 @@ from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.second_pass import Cut, find_cuts, find_number
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.cut_marks import DEEPCOPY
 from retrograd.watching.gradients import parameters_of
+from retrograd.watching.received import FROZEN, NOTHING, Course
 
 STEPS = 2  # of an optimizer before its parameters are judged
 DELIBERATE = (
@@ -75,6 +77,7 @@ def _makes_tensor(node: ast.Call) -> bool:
 def _missing(watched: Watched) -> Iterator[tuple[int, int]]:
     """Held parameters that want a gradient and never had one, as (optimizer, index)."""
     gradients = watched.recorder.gradients
+    yield from unfrozen_in_vain(watched)
     for number, optimizer in enumerate(gradients.optimizers):
         steps = sum(1 for step in gradients.steps if step.optimizer is optimizer)
         if steps < STEPS or any(each.optimizer is optimizer for each in gradients.empty):
@@ -84,15 +87,43 @@ def _missing(watched: Watched) -> Iterator[tuple[int, int]]:
                 yield number, index
 
 
+def unfrozen_in_vain(watched: Watched) -> Iterator[tuple[int, int]]:
+    """Those that were frozen in earlier steps, and never get a gradient since they are not."""
+    gradients = watched.recorder.gradients
+    frozen: set[int] = set()
+    for number, optimizer in enumerate(gradients.optimizers):
+        course = watched.recorder.received.courses.get(id(optimizer), Course())
+        for index, parameter in enumerate(parameters_of(optimizer)):
+            signs = [
+                (run.signs[index], run.last - run.first + 1)
+                for run in course.runs
+                if index < len(run.signs)
+            ]
+            wanted = [(sign, steps) for sign, steps in signs if sign != FROZEN]
+            known = id(parameter) in frozen or (bool(signs) and signs[0][0] == FROZEN)
+            if len(wanted) < len(signs):
+                frozen.add(id(parameter))
+            in_vain = sum(steps for sign, steps in wanted if sign == NOTHING)
+            if known and in_vain >= STEPS and all(sign == NOTHING for sign, _ in wanted):
+                if id(parameter) in gradients.received:  # by another optimizer, before
+                    yield number, index
+
+
 def _is_meant(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> bool:
-    """Whether the program cuts here on purpose: a frozen part, a target.
+    """Whether the program cuts here on purpose: a frozen part, a target; not what it has unfrozen.
 
     Values that leave autograd by the way (numpy, argmax, .data, torch.tensor) are never meant. An
     explicit detach or no_grad is, if words say so or if the part it starves is in evaluation mode,
     unless an optimizer has nothing else to train.
     """
-    explicit = not cut.grad_mode or cut.op in EXPLICIT
+    explicit = not cut.grad_mode or cut.op in EXPLICIT or cut.op == DEEPCOPY
     if not explicit or cut.op == "grad":
+        return False
+    if set(unfrozen_in_vain(watched)) & set(cut.lost):
+        return False
+    if cut.op == DEEPCOPY:  # a target network, unless an optimizer has nothing else
+        return not _starved_wholly(watched, missing) & {number for number, _ in cut.lost}
+    if _is_selected(watched, set(cut.lost or missing) & set(missing)):
         return False
     place = cut.place
     assert place is not None
@@ -102,15 +133,32 @@ def _is_meant(watched: Watched, cut: Cut, missing: list[tuple[int, int]]) -> boo
     if any(word in text.lower() for text in near for word in DELIBERATE):
         return True
     lost = set(cut.lost or missing) & set(missing)
-    whole = {
+    if _starved_wholly(watched, missing) & {number for number, _ in lost}:
+        return False
+    return _in_evaluation(watched, lost)
+
+
+def _starved_wholly(watched: Watched, missing: list[tuple[int, int]]) -> set[int]:
+    """The optimizers none of whose parameters ever gets a gradient."""
+    return {
         number
         for number, optimizer in enumerate(watched.recorder.gradients.optimizers)
         if {pair for pair in missing if pair[0] == number}
         >= {(number, index) for index in range(len(parameters_of(optimizer)))}
     }
-    if any(number in whole for number, _ in lost):
+
+
+def _is_selected(watched: Watched, lost: set[tuple[int, int]]) -> bool:
+    """Whether the program has chosen these to be trained, in a part whose others it has frozen.
+
+    Adapters in a frozen network: the words about the network do not mean them.
+    """
+    gradients = watched.recorder.gradients
+    held = [parameters_of(gradients.optimizers[number]) for number in {n for n, _ in lost}]
+    if any(not parameter.requires_grad for parameters in held for parameter in parameters):
         return False
-    return _in_evaluation(watched, lost)
+    keys = {id(parameters_of(gradients.optimizers[n])[index]) for n, index in lost}
+    return bool(keys) and keys <= gradients.beside_frozen
 
 
 def _text(place: Place) -> list[str]:
@@ -156,6 +204,13 @@ def _diagnosis(
             "has no history, whatever is computed inside."
         )
         fixes = [Fix("fix-checkpoint-call", place, "pass use_reentrant=False")]
+    elif cut.op == DEEPCOPY:
+        why = (
+            "deepcopy() gives new parameters, which have no history: a loss of the copy trains the "
+            "copy, and says nothing about the parameters that it was made of."
+        )
+        advice = "compute with the parameters themselves (torch.func.functional_call), or hand "
+        fixes = [Fix("keep-graph", place, advice + "the copy's gradients on: p.grad = q.grad")]
     elif cut.op in NUMBERS:
         why = (
             "The value becomes a plain number here, and the loss is computed from that: changing "

@@ -1,11 +1,13 @@
 """The second pass: the program once more in a new process, with modes too slow for the first.
 
-Two questions need it, and only when the first pass has seen the symptom: which line wrote into a
-value that backward needs (`find_writes`), and where the way from parameters to a loss ends
-(`find_cuts`). A third has no symptom: whether a line wrote there unseen (`find_unseen_writes`); it
-is asked if the text has such lines. The output of the second run is dropped; it is not started when
-the first run took long or did anything outside (see `watching.effects`), and it is stopped if it
-tries to. Then `watched.unseen` says what was not looked for.
+Three questions need it, and only when the first pass has seen the symptom: which line wrote into a
+value that backward needs (`find_writes`), where the way from parameters to a loss ends
+(`find_cuts`), and which operation made gradients nan or zero (`find_spoiled`). Two have no symptom
+and are asked if the text has such lines: whether one wrote there unseen (`find_unseen_writes`), and
+whether a custom backward minds its input (`find_ignoring`). The output of the second run is
+dropped; it is not started when the first run took long or did anything outside (see
+`watching.effects`), and it is stopped if it tries to. Then `watched.unseen` says what was not
+looked for.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cut",
+    "Spoiled",
     "Unseen",
     "Write",
     "find_cuts",
+    "find_ignoring",
     "find_number",
+    "find_spoiled",
     "find_unseen_writes",
     "find_writes",
 ]
@@ -70,6 +75,18 @@ class Unseen:
     saved: list[Place]  # the lines that saved the value
     calls: int  # backward calls that took the changed value
     parameter: bool  # it belongs to an optimizer
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """An operation whose backward was given numbers, and gave back none, or zeros."""
+
+    op: str  # "Sqrt"
+    stack: list[Place]
+    call: int  # the backward call in which it was seen last, from 1
+    calls: int  # in which it was seen
+    loss: float  # that was sent back then
+    smallest: float | None  # of its operand or result, where that is known
 
 
 def find_cuts(watched: Watched, parameters: Parameters = "all") -> list[Cut]:
@@ -137,6 +154,23 @@ def find_unseen_writes(watched: Watched) -> list[Unseen]:
         )
         for found in result.get("unseen", [])
     ]
+
+
+def find_spoiled(watched: Watched, kind: Literal["nan", "zero"]) -> list[Spoiled]:
+    """The operations that made gradients nan, or made all of them zero, in the order of calls."""
+    wanted = f"which operation made gradients {kind}"
+    result = _ask(watched, {"mode": "spoiled", "kind": kind}, wanted)
+    return [
+        Spoiled(**{**found, "stack": _stack(found["stack"])}) for found in result.get("spoiled", [])
+    ]
+
+
+def find_ignoring(watched: Watched, names: Sequence[str]) -> dict[str, int]:
+    """Custom functions of these names whose backward gives the same whatever it is given."""
+    if watched.second_pass is None:
+        return {}
+    result = watched.second_pass({"mode": "ignoring", "names": list(names)}) or {}
+    return {str(name): int(calls) for name, calls in result.get("ignoring", {}).items()}
 
 
 def _ask(watched: Watched, question: dict[str, object], wanted: str) -> dict[str, Any]:

@@ -6,19 +6,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from retrograd.doctor import session
-from retrograd.doctor.second_pass.cuts import CutWatch
-from retrograd.doctor.second_pass.number_trial import NumberTrial, seed
+from retrograd.doctor.second_pass.modes import Answer, watch_for
+from retrograd.doctor.second_pass.number_trial import seed
 from retrograd.doctor.second_pass.runner import kind_of
-from retrograd.doctor.second_pass.unseen_writes import UnseenWriteWatch
-from retrograd.doctor.second_pass.writes import WriteWatch
 from retrograd.running.as_torch import install
 from retrograd.watching import effects
 from retrograd.watching.engines import Engine, RetrogradEngine, TorchEngine
-
-Answer = dict[str, Any]
 
 
 def main(config: str) -> None:
@@ -37,22 +32,9 @@ def main(config: str) -> None:
     def forbid(sentence: str) -> None:
         answer({"refused": f"the second run was stopped when {sentence}"}, True)
 
-    watch: CutWatch | WriteWatch
-    if question["mode"] == "cut":
-        watch = CutWatch(
-            watched,
-            question["parameters"],
-            question["silent"],
-            question["failing_call"],
-            lambda found: answer(found, True),
-            NumberTrial(question["changed"], question["values"]) if "changed" in question else None,
-        )
-        if question["silent"]:
-            seed(watched.engine.torch)
-    elif question["mode"] == "unseen":
-        watch = UnseenWriteWatch(watched, lambda found: answer(found, True))
-    else:
-        watch = WriteWatch(watched)
+    watch = watch_for(question, watched, lambda found: answer(found, True))
+    if question.get("silent"):
+        seed(watched.engine.torch)
     if not question["forced"]:
         watched.effects_told = forbid
     with watch:

@@ -89,16 +89,16 @@ class Runner:
             if not answer.exists():
                 return {"refused": "the second run ended without an answer"}
             result: dict[str, Any] = json.loads(answer.read_text())
-        if "refused" not in result and not self._same_end(result):
+        if "refused" not in result and not same_end(result, self.watched.error):
             return {"refused": "the second run ended in another way than the first"}
         return result
 
-    def _same_end(self, result: dict[str, object]) -> bool:
-        """Whether the second run met the same error; a run that stopped early has decided."""
-        if result["stopped"]:
-            return True
-        error = self.watched.error
-        return bool(result["error"] == ("" if error is None else kind_of(error)))
+
+def same_end(result: dict[str, Any], error: BaseException | None) -> bool:
+    """Whether the second run met the same error; a run that stopped early has decided."""
+    if result["stopped"]:
+        return True
+    return bool(result["error"] == ("" if error is None else kind_of(error)))
 
 
 def kind_of(error: BaseException) -> str:

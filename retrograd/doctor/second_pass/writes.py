@@ -59,7 +59,7 @@ class WriteWatch:
             for tensor in tensors_in(value, self.torch.Tensor):
                 self._write_down(tensor, tensor._version, str(operation))
 
-    def _note_public(self, function: Any, args: Any, keywords: Any, result: object) -> None:
+    def _note_public(self, function: Any, args: Any, keywords: Any, result: object) -> object:
         """retrograd: a call is told when it is done, so the version before it is one less."""
         name = function.__name__
         by_name = name in _INPLACE or (name.endswith("_") and not name.endswith("__"))
@@ -69,6 +69,7 @@ class WriteWatch:
         written.append(keywords.get("out"))
         for tensor in tensors_in(written, self.torch.Tensor):
             self._write_down(tensor, tensor._version - 1, name)
+        return result
 
     def _write_down(self, tensor: TensorLike, version: int, operation: str) -> None:
         """A write over a version, with the user's lines."""

@@ -6,13 +6,14 @@
 ...     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark
 (True, False)
 >>> torch.backends.cudnn.benchmark = False
->>> torch.backends.cuda.matmul.allow_tf32 = True
+>>> torch.backends.cuda.matmul.allow_tf32 = False
 >>> torch.backends.cuda.is_built()
 False
 """
 
 from __future__ import annotations
 
+from retrograd.backend.precision import PRECISION
 from retrograd.dtypes import float16, float32, float64
 from retrograd.namespaces.rows import (
     Settings,
@@ -26,6 +27,22 @@ from retrograd.namespaces.rows import (
 
 _OWN_ALGEBRA = "False: NumPy brings its own linear algebra"
 
+
+class _Products(Settings):
+    """How products are computed on CUDA devices."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "allow_tf32":
+            PRECISION.tf32 = bool(value)
+        else:
+            super().__setattr__(name, value)
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether factors of float32 may be rounded to 11 bits."""
+        return PRECISION.tf32
+
+
 module(
     "backends",
     "Switches of PyTorch's computing libraries. They can be set and read, and change nothing here.",
@@ -36,17 +53,13 @@ module(
 module(
     "backends.cpu",
     "The CPU's instructions.",
-    answers(
-        "DEFAULT",
-        get_cpu_capability='The instructions of the kernels: "DEFAULT", NumPy chooses its own.',
-    ),
+    aliases("retrograd.namespaces.told", "get_cpu_capability"),
 )
 module(
     "backends.cuda",
     "Settings for CUDA, remembered: which way attention is computed makes no difference here.",
     settings(
-        matmul=Settings(
-            allow_tf32=False,
+        matmul=_Products(
             allow_bf16_reduced_precision_reduction=True,
             allow_fp16_reduced_precision_reduction=True,
             allow_fp16_accumulation=False,

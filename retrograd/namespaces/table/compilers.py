@@ -90,6 +90,20 @@ module(
     answers(False, is_dynamo_supported="Whether models can be compiled here: no."),
 )
 module(
+    "_dynamo.utils",
+    "Helpers of PyTorch's compiler: there is none.",
+    answers(False, is_compile_supported="Whether models can be compiled for a device: no."),
+)
+module(
+    "_custom_ops",
+    "The older place of `torch.library`'s operators.",
+    aliases("retrograd.library", "impl_abstract=register_fake"),
+    refusals(
+        "this older way of defining operators was replaced by torch.library.custom_op",
+        "custom_op get_ctx impl impl_backward impl_save_for_backward",
+    ),
+)
+module(
     "_inductor",
     "The place of PyTorch's code generator: only its settings, which change nothing here.",
 )
@@ -181,6 +195,10 @@ for _name, _names in {
     "_symbolic_trace": "Tracer symbolic_trace wrap",
 }.items():
     module(f"fx.{_name}", _GRAPHS, aliases("retrograd.fx", _names))
+TABLE["fx.graph_module"].rows.update(
+    settings(_USER_PRESERVED_ATTRIBUTES_KEY="_user_preserved_attributes")
+    | refusals(_WHY, "_copy_attr", "_CodeOnlyModule")
+)
 TABLE["fx.node"].rows.update(settings(Argument=object, Target=object))
 TABLE["fx.proxy"].rows.update(
     refusals(_WHY, classes="Attribute GraphAppendingTracer ParameterProxy TraceError TracerBase")

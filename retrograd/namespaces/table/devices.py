@@ -16,7 +16,15 @@ from collections import OrderedDict
 from typing import Any
 
 from retrograd.namespaces.idle import NO_CUDA, NO_NVTX, AbsentType
-from retrograd.namespaces.rows import aliases, answers, module, refusals, same, settings
+from retrograd.namespaces.rows import (
+    aliases,
+    answers,
+    module,
+    on_device,
+    refusals,
+    same,
+    settings,
+)
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import device
 
@@ -112,11 +120,12 @@ module(
     aliases(
         _IDLE,
         """
-        AcceleratorError CudaError DeferredCudaCallError OutOfMemoryError
+        CudaError DeferredCudaCallError
         StreamContext=CudaStreamContext caching_allocator_disabled cudaStatus device=cuda_device
         device_of set_device set_rng_state_all set_stream stream=cuda_stream use_mem_pool
         """,
     ),
+    aliases("retrograd.backend.cuda.errors", "AcceleratorError OutOfMemoryError"),
     refusals(
         NO_CUDA,
         functions="""
@@ -146,6 +155,67 @@ module(
         classes="ExternalStream Stream",
         error=(RuntimeError, "torch.cuda.{name} requires CUDA support"),
     ),
+)
+_ROOM = "retrograd.accelerators"
+on_device(
+    "cuda",
+    f"{_ROOM}.devices",
+    """
+    is_available device_count is_bf16_supported is_tf32_supported init current_device set_device
+    device device_of synchronize get_device_properties get_device_name get_device_capability
+    can_device_access_peer get_arch_list get_sync_debug_mode get_allocator_backend
+    is_initialized=is_available
+    """,
+)
+on_device(
+    "cuda",
+    f"{_ROOM}.streams",
+    """
+    Stream ExternalStream Event StreamContext stream set_stream current_stream default_stream
+    get_stream_from_external
+    """,
+)
+on_device(
+    "cuda",
+    f"{_ROOM}.memory",
+    """
+    memory_allocated memory_reserved max_memory_allocated max_memory_reserved memory_cached
+    max_memory_cached reset_peak_memory_stats reset_max_memory_allocated reset_max_memory_cached
+    empty_cache mem_get_info set_per_process_memory_fraction get_per_process_memory_fraction
+    memory_stats memory_summary
+    """,
+)
+on_device(
+    "cuda",
+    f"{_ROOM}.legacy",
+    """
+    manual_seed manual_seed_all seed seed_all initial_seed get_rng_state set_rng_state
+    get_rng_state_all set_rng_state_all
+    """
+    + " ".join(f"{kind}Tensor" for kind in _TYPES.split()),
+)
+on_device(
+    "cuda",
+    "retrograd.replay.cuda_graphs",
+    "CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables",
+)
+on_device(
+    "accelerator",
+    f"{_ROOM}.devices",
+    """
+    is_available device_count current_accelerator device_index synchronize
+    current_device_index=current_device current_device_idx=current_device
+    set_device_index=set_device set_device_idx=set_device get_device_capability
+    """,
+)
+on_device("accelerator", f"{_ROOM}.streams", "current_stream set_stream")
+on_device(
+    "accelerator",
+    f"{_ROOM}.memory",
+    """
+    empty_cache memory_allocated memory_reserved max_memory_allocated max_memory_reserved
+    memory_stats reset_peak_memory_stats get_memory_info=mem_get_info
+    """,
 )
 module(
     "cuda.nvtx",

@@ -1,21 +1,39 @@
-"""What is done elsewhere: export, packing, downloads, quantization, masked and nested tensors."""
+"""What is done elsewhere: export, packing, downloads, quantization, nested tensors."""
 
 from __future__ import annotations
 
-from retrograd.namespaces.rows import aliases, answers, module, refusals, same, settings
+from importlib import import_module
+from types import ModuleType
+
+from retrograd.marks import unsupported_class
+from retrograd.namespaces.rows import Made, aliases, answers, module, refusals, same, settings
 
 _NO_SCRIPT = "there is no TorchScript; keep the model in Python"
 _NO_DOWNLOAD = "nothing is downloaded; fetch the file yourself and read it with torch.load"
+
+
+def _bar(module: ModuleType) -> object:
+    """The progress bar of PyTorch's downloads: that of the package tqdm, where it is installed."""
+    try:
+        return import_module("tqdm").tqdm
+    except ImportError:
+        return unsupported_class("torch.hub.tqdm", "it is that of the package tqdm: install tqdm")
+
 
 module(
     "onnx",
     "Files for other runtimes: nothing is exported here.",
     answers(False, is_in_onnx_export="Whether a model is being exported: no."),
+    answers(
+        None,
+        register_custom_op_symbolic="Say how an operator is exported: nothing is, so nobody asks.",
+        unregister_custom_op_symbolic="Take back how an operator is exported: nothing is.",
+    ),
     aliases("retrograd.namespaces.errors", "OnnxExporterError errors=onnx_errors"),
     refusals(
         "there is no exporter; keep the weights with torch.save, and export where PyTorch is"
         " installed",
-        functions="export register_custom_op_symbolic unregister_custom_op_symbolic",
+        functions="export",
         classes="ExportableModule InputObserver ONNXProgram",
     ),
 )
@@ -26,6 +44,22 @@ module(
     refusals(
         "there is no exporter; export where PyTorch is installed",
         functions="_get_tensor_sizes _is_none _maybe_get_const _unimplemented",
+    ),
+)
+module(
+    "onnx.operators",
+    "Functions that an exporter can follow; nothing is exported here.",
+    aliases(
+        "retrograd.ops.making.compiled_part",
+        "shape_as_tensor=_shape_as_tensor reshape_from_tensor_shape=_reshape_from_tensor",
+    ),
+)
+module(
+    "onnx.symbolic_opset11",
+    "How functions are written into files for other runtimes: nothing is exported here.",
+    refusals(
+        "there is no exporter; export where PyTorch is installed",
+        functions="add cat clamp index_put select squeeze stack topk unsqueeze",
     ),
 )
 module(
@@ -60,6 +94,8 @@ module(
     "hub",
     "Models from the network: nothing is downloaded here.",
     aliases("retrograd.namespaces.told", "HASH_REGEX _get_torch_home get_dir set_dir"),
+    aliases("urllib.parse", "urlparse"),
+    {"tqdm": Made(_bar)},
     settings(
         ENV_TORCH_HOME="TORCH_HOME",
         READ_DATA_CHUNK=128 * 1024,
@@ -70,19 +106,7 @@ module(
     "utils.model_zoo",
     "The older name of `torch.hub.load_state_dict_from_url`.",
     refusals(_NO_DOWNLOAD, "load_url"),
-)
-module(
-    "masked",
-    "Masked tensors: not there. Ordinary tensors with `where` or `masked_fill` say the same.",
-    refusals(
-        "there are no masked tensors; use masked_fill or where, and reduce the result",
-        functions="""
-        amax amin argmax argmin as_masked_tensor cumprod cumsum is_masked_tensor log_softmax
-        logaddexp logsumexp masked_tensor mean median norm normalize prod softmax softmin std sum
-        var
-        """,
-        classes="MaskedTensor",
-    ),
+    aliases("retrograd.hub", "tqdm"),
 )
 module(
     "nested",

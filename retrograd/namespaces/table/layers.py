@@ -21,7 +21,8 @@ _FILES = {
     },
     "adaptive": {"adaptive": "AdaptiveLogSoftmaxWithLoss _ASMoutput"},
     "batchnorm": {
-        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm _BatchNorm _NormBase",
+        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm _NormBase",
+        "sync_batchnorm": "SyncBatchNorm",
         "lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d _LazyNormBase",
     },
     "channelshuffle": {"channelshuffle": "ChannelShuffle"},

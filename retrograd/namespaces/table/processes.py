@@ -1,4 +1,4 @@
-"""Many processes with one model: what a group of one does not need refuses, and says what to do."""
+"""Several processes with one model: what they cannot do refuses, and says what to do."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from datetime import timedelta
 
 from retrograd.namespaces.rows import aliases, answers, module, more, refusals, same, settings
 
-_MODEL = "there is one process; use the model itself"
-_TENSOR = "there is one process; use an ordinary tensor"
-_EXCHANGE = "there is one process; leave the exchange out"
-_OUT = "there is one process; leave it out"
+_MODEL = "each process has the whole model; use DistributedDataParallel"
+_TENSOR = "each process has whole tensors; use an ordinary one"
+_EXCHANGE = "exchange leaves no graph; use the functions of torch.distributed"
+_OUT = "groups are made by torch.distributed.new_group"
 
 more(
     "distributed",
     refusals(
         _OUT,
         functions="""
-        batch_isend_irecv init_device_mesh new_subgroups new_subgroups_by_enumeration
-        recv_object_list register_rendezvous_handler rendezvous send_object_list shrink_group
-        split_group
+        init_device_mesh shrink_group split_group
         """,
         classes="""
-        BackendConfig DeviceMesh FileStore GradBucket HashStore P2POp PrefixStore ProcessGroupGloo
-        Reducer Store TCPStore
+        BackendConfig DeviceMesh ProcessGroupGloo
         """,
     ),
+    aliases("retrograd.nn.parallel.buckets", "GradBucket"),
+    aliases("retrograd.nn.parallel.distributed", "BuiltinCommHookType"),
+    aliases("retrograd.nn.parallel.reducer", "Reducer"),
 )
 module("distributed._composable", "Parts of a model in several processes: refused, see `fsdp`.")
 module(
@@ -36,7 +36,7 @@ module(
 )
 module(
     "distributed._functional_collectives",
-    "Exchange that returns new tensors, in a group of one.",
+    "Exchange that returns new tensors: refused.",
     aliases("retrograd.namespaces.as_written", "wait_tensor=itself"),
     refusals(
         _EXCHANGE,
@@ -48,28 +48,22 @@ module(
     ),
 )
 module(
-    "distributed.algorithms.join",
-    "Processes with different numbers of batches: refused.",
-    refusals(_OUT, classes="Join JoinHook Joinable"),
-)
-module(
-    "distributed.algorithms",
-    "Ways of several processes to train one model: refused.",
-    same("distributed.algorithms.join"),
-)
-module(
     "distributed.checkpoint",
-    "Files of models that are split over processes: refused.",
+    "Checkpoints of several processes in one folder, which is always whole.",
     aliases("retrograd.namespaces.errors", "CheckpointException"),
-    refusals(
-        "there is one process; use torch.save and torch.load",
-        functions="""
-        async_save load load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+    aliases(
+        "retrograd.parallel.checkpoint",
+        """
+        FileSystemReader FileSystemWriter Metadata async_save load load_state_dict save
+        save_state_dict
         """,
+    ),
+    refusals(
+        "states are read and written as a whole; leave planners and other storages out",
+        functions="load_sharded_optimizer_state_dict",
         classes="""
-        DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter
-        HuggingFaceStorageReader HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata SavePlan
-        SavePlanner StorageReader StorageWriter
+        DefaultLoadPlanner DefaultSavePlanner HuggingFaceStorageReader HuggingFaceStorageWriter
+        LoadPlan LoadPlanner SavePlan SavePlanner StorageReader StorageWriter
         """,
     ),
 )
@@ -86,28 +80,28 @@ for _name, _names in {
 }.items():
     module(
         f"distributed.checkpoint.{_name}",
-        "A module of PyTorch's where names of the package are written: refused.",
+        "A module of PyTorch's where names of the package are written.",
         aliases("retrograd.distributed.checkpoint", _names),
     )
 module(
     "distributed.checkpoint.format_utils",
-    "Files of split models as one file, and back: refused.",
+    "A checkpoint in a folder as one file, and back.",
+    aliases("retrograd.parallel.checkpoint.format_utils", "dcp_to_torch_save torch_save_to_dcp"),
     refusals(
-        "there is one process; use torch.save and torch.load",
-        "dcp_to_torch_save torch_save_to_dcp",
+        "use dcp_to_torch_save and torch_save_to_dcp",
+        "",
         "BroadcastingTorchSaveReader DynamicMetaLoadPlanner",
     ),
 )
 module(
     "distributed.checkpoint.state_dict",
-    "States of models that are split over processes: refused.",
-    refusals(
-        "there is one process; use state_dict and load_state_dict of the model and the optimizer",
+    "States of models and optimizers under the parameters' own names.",
+    aliases(
+        "retrograd.parallel.checkpoint.state_dict",
         """
-        get_model_state_dict get_optimizer_state_dict get_state_dict set_model_state_dict
-        set_optimizer_state_dict set_state_dict
+        StateDictOptions get_model_state_dict get_optimizer_state_dict get_state_dict
+        set_model_state_dict set_optimizer_state_dict set_state_dict
         """,
-        "StateDictOptions",
     ),
 )
 module(
@@ -118,26 +112,27 @@ module(
 module(
     "distributed.constants",
     "How long a process waits for the others, by default.",
-    aliases("retrograd.distributed.group", "default_pg_timeout"),
+    aliases("retrograd.distributed.names", "default_pg_timeout"),
     settings(default_pg_nccl_timeout=timedelta | None),
 )
 module(
     "distributed.device_mesh",
     "Processes in rows and columns: refused.",
     refusals(
-        "there is one process; leave the mesh out",
+        "groups are made by torch.distributed.new_group",
         functions="init_device_mesh",
         classes="DeviceMesh",
     ),
 )
-module("distributed.elastic", "Processes that come and go: here there is one.")
+module("distributed.elastic", "Processes that a launcher starts anew: see `torch.distributed.run`.")
 module(
-    "distributed.elastic.multiprocessing", "Processes that a launcher starts: here there is one."
+    "distributed.elastic.multiprocessing",
+    "Processes that a launcher starts: see `torch.distributed.run`.",
 )
 module(
     "distributed.elastic.multiprocessing.errors",
-    "Errors that a launcher reads: `record` marks the main function, whose error Python shows.",
-    aliases("retrograd.namespaces.as_written", "record=decorated"),
+    "Errors that a launcher reads: `record` marks the main function, whose error it shows.",
+    aliases("retrograd.distributed.launcher.failures", "ChildFailedError ProcessFailure record"),
 )
 module(
     "distributed.fsdp",
@@ -199,11 +194,12 @@ module(
 )
 module(
     "distributed.optim",
-    "Optimizers whose state is split over processes: refused.",
+    "Optimizers of several processes.",
+    aliases("retrograd.parallel.zero_redundancy", "ZeroRedundancyOptimizer"),
     refusals(
-        "there is one process; use the optimizer itself",
+        "use the optimizer itself, or ZeroRedundancyOptimizer",
         functions="as_functional_optim",
-        classes="DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer",
+        classes="DistributedOptimizer PostLocalSGDOptimizer",
     ),
 )
 module(
@@ -219,11 +215,21 @@ module(
     ),
 )
 module(
+    "distributed.autograd",
+    "Gradients through functions of other processes: refused.",
+    answers(False, is_available="Whether gradients come from other processes: no."),
+    refusals(
+        "gradients stay in their process; call loss.backward()",
+        functions="backward get_gradients",
+        classes="DistAutogradContext context",
+    ),
+)
+module(
     "distributed.rpc",
     "Functions of other processes: refused.",
     answers(False, is_available="Whether functions of other processes can be called: no."),
     refusals(
-        "there is one process; call the function itself",
+        "functions run in their own process; call the function itself",
         functions="get_worker_info init_rpc remote rpc_async rpc_sync shutdown",
         classes="RRef TensorPipeRpcBackendOptions WorkerInfo",
     ),

@@ -45,6 +45,16 @@ module(
     aliases("builtins", "_TensorMeta=type"),  # the class of Tensor, here Python's own
     aliases("retrograd.tensor", "TensorBase=Tensor _TensorBase=Tensor"),
     aliases("retrograd.dtypes", "dtype"),
+    aliases("contextlib", "DisableTorchFunctionSubclass=nullcontext"),  # nothing to switch off
+    aliases(
+        "retrograd.ops.making.compiled_part", "_are_functorch_transforms_active _get_accelerator"
+    ),
+    aliases("retrograd.namespaces.dispatch_keys", "DispatchKey DispatchKeySet"),
+    refusals("sizes are plain integers", classes="SymBool SymFloat SymInt"),
+    refusals(
+        "calls pass no dispatch keys; torch.no_grad and torch.autocast(enabled=False) say the same",
+        functions="_ExcludeDispatchKeyGuard _ForceDispatchKeyGuard",
+    ),
     refusals(
         "torch.save and torch.load read and write PyTorch's files as they are",
         classes="PyTorchFileReader PyTorchFileWriter",
@@ -104,11 +114,6 @@ module(
         "retrograd.namespaces.build",
         "set_overwrite_module_params_on_conversion set_swap_module_params_on_conversion",
     ),
-)
-module(
-    "utils.deterministic",
-    "Whether new memory is filled in deterministic programs: remembered, it is not filled.",
-    settings(fill_uninitialized_memory=True),
 )
 module(
     "functional",

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.namespaces import from_table
 from retrograd.nn import functional, init
 from retrograd.nn.attention_backends import SDPBackend as SDPBackend
@@ -44,7 +45,7 @@ def additive_mask(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for "
             "both instead.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     if mask.dtype is not dtypes.bool_:
         return mask

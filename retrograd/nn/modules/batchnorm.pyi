@@ -12,7 +12,7 @@ from retrograd.nn.batchnorm import BatchNorm3d as BatchNorm3d
 from retrograd.nn.lazy import LazyBatchNorm1d as LazyBatchNorm1d
 from retrograd.nn.lazy import LazyBatchNorm2d as LazyBatchNorm2d
 from retrograd.nn.lazy import LazyBatchNorm3d as LazyBatchNorm3d
-from retrograd.nn.batchnorm import SyncBatchNorm as SyncBatchNorm
+from retrograd.nn.sync_batchnorm import SyncBatchNorm as SyncBatchNorm
 from retrograd.nn.batchnorm import _BatchNorm as _BatchNorm
 from retrograd.nn.lazy import _LazyNormBase as _LazyNormBase
 from retrograd.nn.batchnorm import _NormBase as _NormBase

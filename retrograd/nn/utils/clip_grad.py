@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from retrograd import linalg
 from retrograd.core import compiled
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.making.creation import zeros
 from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
@@ -105,7 +106,8 @@ def _clip_norm(
         parameters = list(parameters)
         if is_generator and not parameters:
             warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3
+                "`parameters` is an empty generator, no gradient clipping will occur.",
+                stacklevel=user_level(),
             )
         if _compiled_norm is not None and norm_type == 2 and not strict:
             norm: Tensor | None = _compiled_norm(parameters, float(max_norm))
@@ -128,7 +130,7 @@ def clip_grad_norm(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
     return _clip_norm(parameters, max_norm, norm_type, error_if_nonfinite)
 

@@ -12,6 +12,7 @@ from retrograd.nn import functional
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
 from retrograd.nn.utils.parametrize import register_parametrization
+from retrograd.notices import explained
 from retrograd.ops.making.creation import eye, zeros_like
 from retrograd.ops.random.sampling import randn
 from retrograd.ops.registry import PUBLIC, RECORDED
@@ -58,7 +59,10 @@ class _Orthogonal(Module):
     ) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map is _OrthMaps.householder:
-            raise ValueError("The householder parametrization does not support complex tensors.")
+            raise explained(
+                ValueError("The householder parametrization does not support complex tensors."),
+                code="RG304",
+            )
         self.shape = weight.shape
         self.orthogonal_map = orthogonal_map
         if use_trivialization:
@@ -229,9 +233,12 @@ class _SpectralNorm(Module):
         super().__init__()
         ndim = weight.ndim
         if not -ndim <= dim < ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] "
-                f"but got {dim})"
+            raise explained(
+                IndexError(
+                    f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] "
+                    f"but got {dim})"
+                ),
+                code="RG205",
             )
         if n_power_iterations <= 0:
             raise ValueError(

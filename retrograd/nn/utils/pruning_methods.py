@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from retrograd.nn.module import Module
+from retrograd.notices import explained
 from retrograd.ops.making.creation import ones_like, zeros_like
 from retrograd.ops.random.sampling import rand, rand_like
 from retrograd.ops.registry import PUBLIC
@@ -195,7 +196,10 @@ class PruningContainer(BasePruningMethod):
             )
         dim = method.dim + t.dim() if method.dim < 0 else method.dim
         if dim < 0:
-            raise IndexError(f"Index is out of bounds for tensor with dimensions {t.dim()}")
+            raise explained(
+                IndexError(f"Index is out of bounds for tensor with dimensions {t.dim()}"),
+                code="RG204",
+            )
         everything[dim] = mask.sum(dim=[d for d in range(t.dim()) if d != dim]) != 0
         return tuple(everything)
 

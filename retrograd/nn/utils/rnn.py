@@ -71,12 +71,17 @@ unsorted_indices=None)
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+        return self._with(data)
+
+    def _with(self, data: Tensor) -> PackedSequence:
+        """The same sequences with other data; the order lies where the data does."""
+        orders = (self.sorted_indices, self.unsorted_indices)
+        moved = [None if order is None else order.to(data.device) for order in orders]
+        return type(self)(data, self.batch_sizes, *moved)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Refused as `Tensor.cuda` refuses it: everything is on the CPU."""
-        data = self.data.cuda(*args, **kwargs)
-        return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+        """The data on a CUDA device, where there is one; the batch sizes stay on the CPU."""
+        return self._with(self.data.cuda(*args, **kwargs))
 
     def cpu(self, *args: object, **kwargs: object) -> PackedSequence:
         """Data on the CPU, where it is."""
@@ -119,7 +124,7 @@ unsorted_indices=None)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data is on a GPU: never."""
+        """Whether the data is on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
@@ -135,7 +140,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
-    places = arange(0, permutation.numel())
+    places = arange(0, permutation.numel(), device=permutation.device)
     return permutation.new_empty(permutation.shape).scatter_(0, permutation, places)
 
 
@@ -167,17 +172,18 @@ def pack_padded_sequence(
     if isinstance(lengths, Tensor):
         lengths = lengths.to(dtype=dtypes.int64)
     else:
-        lengths = as_tensor(lengths, dtype=dtypes.int64)
+        lengths = as_tensor(lengths, dtype=dtypes.int64, device="cpu")
     order: Tensor | None = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
+        order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
     counts = _checked_lengths(input, lengths)
     longest = int(counts[0])
     batch_sizes = (counts > np.arange(longest)[:, None]).sum(1)
-    rows = _rows(batch_sizes, counts.size)
+    rows = _rows(batch_sizes, counts.size).to(input.device)
     data = input.narrow(0, 0, longest).flatten(0, 1).index_select(0, rows)
     return PackedSequence(data, wrap(batch_sizes.astype(np.int64)), order, None)
 
@@ -186,10 +192,10 @@ def _checked_lengths(input: Tensor, lengths: Tensor) -> Array:
     """The lengths as an array, after the checks in PyTorch's order."""
     if input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
-    if lengths.dim() != 1:
+    if lengths.dim() != 1 or lengths.device.type != "cpu":
         raise RuntimeError(
-            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D cpu "
-            "Long tensor"
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D "
+            f"{lengths.device} Long tensor"
         )
     counts = lengths._array
     batch = input.size(1)
@@ -243,8 +249,9 @@ def pad_packed_sequence(
         duration = total_length
     batch = int(sizes[0])
     rest = tuple(data.shape[1:])
-    padded = full((duration, batch, *rest), padding_value, dtype=data.dtype)
-    rows = _rows(sizes, batch)
+    shape = (duration, batch, *rest)
+    padded = full(shape, padding_value, dtype=data.dtype, device=data.device)
+    rows = _rows(sizes, batch).to(data.device)
     # written in place into the constant tensor: the result is one copy, not two
     padded.view(duration * batch, *rest).index_copy_(0, rows, data.narrow(0, 0, rows.numel()))
     lengths = wrap((sizes[:, None] > np.arange(batch)).sum(0).astype(np.int64))
@@ -253,7 +260,7 @@ def pad_packed_sequence(
     order = sequence.unsorted_indices
     if order is None:
         return padded, lengths
-    return padded.index_select(0 if batch_first else 1, order), lengths[order]
+    return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
 
 
 # -------------------------------------------------------------------------------------- padding
@@ -293,7 +300,7 @@ def pad_sequence(
     longest = max(part.size(0) for part in parts)
     first = (len(parts), longest) if batch_first else (longest, len(parts))
     shape = (*first, *parts[0].shape[1:])
-    padded: Tensor = full(shape, padding_value, dtype=parts[0].dtype)
+    padded: Tensor = full(shape, padding_value, dtype=parts[0].dtype, device=parts[0].device)
     for place, part in enumerate(parts):
         length = part.size(0)
         start = longest - length if padding_side == "left" else 0
@@ -314,7 +321,7 @@ def unpad_sequence(
     """
     if not batch_first:
         padded_sequences.transpose_(0, 1)
-    places = arange(padded_sequences.shape[1])
+    places = arange(padded_sequences.shape[1], device=padded_sequences.device)
     return [
         sequence[places < length]
         for sequence, length in zip(padded_sequences, lengths, strict=True)
@@ -327,7 +334,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
     >>> pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
     """
-    lengths = as_tensor([one.size(0) for one in sequences])
+    lengths = as_tensor([one.size(0) for one in sequences], device="cpu")
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module import Module
 from retrograd.tensor import Tensor
 
@@ -30,7 +31,7 @@ def functional_call(
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
         "which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
     return call_with(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict

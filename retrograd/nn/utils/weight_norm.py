@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TypeVar
 
+from retrograd.lifecycle.site import user_level
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, UninitializedParameter
 from retrograd.ops.registry import PUBLIC
@@ -32,7 +33,7 @@ class WeightNorm:
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
         """Give the module the hook and the two parameters."""
-        return _apply(module, name, dim, stacklevel=3)
+        return _apply(module, name, dim)
 
     def remove(self, module: Module) -> None:
         """Make the weight one parameter again."""
@@ -46,12 +47,12 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def _apply(module: Module, name: str, dim: int | None, stacklevel: int) -> WeightNorm:
+def _apply(module: Module, name: str, dim: int | None) -> WeightNorm:
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=stacklevel,
+        stacklevel=user_level(),
     )
     for known in module._forward_pre_hooks.values():
         if isinstance(known, WeightNorm) and known.name == name:
@@ -81,7 +82,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
     dim  what the rows are; None for one length of all
     """
-    _apply(module, name, dim, stacklevel=3)
+    _apply(module, name, dim)
     return module
 
 

@@ -1,9 +1,10 @@
-"""Autocast on the CPU: casts for functions that run in the lower precision, or in float32.
+"""Autocast: casts for functions that run in the lower precision, or in float32.
 
-Which do is said in their declarations (``autocast=``), after PyTorch's kernels for the dispatch key
-`AutocastCPU`: "lower" is bfloat16 or float16, "widest" float32 if an operand has it and else the
-lower precision. Where such a function is called while autocast is on, its floating-point operands
-are cast first, and the function itself runs with autocast off. float64 is left alone; so are the
+Which do on the CPU is said in their declarations (``autocast=``), after PyTorch's kernels for the
+dispatch key `AutocastCPU`, and for accelerators in `autocasting_devices`: "lower" is bfloat16 or
+float16, "widest" float32 if an operand has it and else the lower precision. Where such a function
+is called while autocast is on, its floating-point operands are cast first, and the function itself
+runs with autocast off. float64 is left alone; so are the
 forms that write, in place or into ``out=``. Casts are ordinary ops of the graph
 (`ToCopyBackward0`). A few declarations differ from PyTorch's kernels, where a function is computed
 otherwise here than there: it is made of other ops, and the result must be in the same precision.
@@ -23,8 +24,21 @@ from functools import cache
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.engine.state import AUTOCAST, HOT, STATE, set_autocast, set_grad_mode
+from retrograd.engine.state import (
+    AUTOCAST,
+    HOT,
+    STATE,
+    set_autocast,
+    set_autocast_device,
+    set_grad_mode,
+)
 from retrograd.lifecycle import site
+from retrograd.ops.calling.autocasting_devices import (
+    is_elsewhere,
+    lower_for,
+    way_of,
+    way_of_function,
+)
 from retrograd.ops.registry import COMPOSITES, RECORDED, Op
 from retrograd.tensor import Tensor
 
@@ -69,7 +83,7 @@ def cast(tensor: Tensor, target: Any) -> Tensor:
         return tensor
     if (
         own is dtypes.F32
-        and target is STATE.autocast
+        and target is lower_for((tensor,))
         and tensor.requires_grad
         and tensor.is_leaf
         and not tensor._is_view()
@@ -88,9 +102,9 @@ def _cast_any(value: object, target: Any) -> Any:
     return value
 
 
-def _widest(values: Iterable[Any]) -> Any:
+def _widest(values: Iterable[Any], lower: Any) -> Any:
     """The type that operands are promoted to; float64 does not count."""
-    lower = current = STATE.autocast
+    current = lower
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             own = item._array.dtype if isinstance(item, Tensor) else None
@@ -108,14 +122,19 @@ def _widest(values: Iterable[Any]) -> Any:
 
 def cast_arguments(op: Op, args: tuple[object, ...]) -> tuple[Any, ...]:
     """The arguments of an op as autocast wants them."""
-    way = op.autocast
+    places = op.plan.tensor_places
+    values = [args[place] for place in places]
+    elsewhere = is_elsewhere(values)
+    lower = STATE.autocast_device if elsewhere else STATE.autocast
+    if lower is None:
+        return args
+    way = way_of(op) if elsewhere else op.autocast
     if way is None:
         return args
-    places = op.plan.tensor_places
     if way == "widest":
-        target = _widest([args[place] for place in places])
+        target = _widest(values, lower)
     else:
-        target = STATE.autocast if way == "lower" else dtypes.F32
+        target = lower if way == "lower" else dtypes.F32
     found = list(args)
     for place in places:
         found[place] = _cast_any(args[place], target)
@@ -129,26 +148,31 @@ AUTOCAST.cast_arguments = cast_arguments
 
 def without_autocast(function: Callable[..., object], args: Any, options: Any) -> Any:
     """Call a function with autocast off."""
-    lower = STATE.autocast
+    lower, on_device = STATE.autocast, STATE.autocast_device
     try:
         set_autocast(None)
+        set_autocast_device(None)
         return function(*args, **options)
     finally:
         set_autocast(lower)
+        set_autocast_device(on_device)
 
 
 def run_lowered(function: Callable[..., object], *args: object) -> Any:
     """Call a function as autocast would one that is in the list of the lower precision."""
-    target = STATE.autocast
+    target = lower_for(args)
     return without_autocast(function, [_cast_any(value, target) for value in args], {})
 
 
 class _Entry:
     """What runs in the place of a function that declares `autocast`."""
 
-    __slots__ = ("original", "unless", "way")
+    __slots__ = ("name", "original", "unless", "way")
 
-    def __init__(self, original: Callable[..., Tensor], way: str, unless: str | None) -> None:
+    def __init__(
+        self, name: str, original: Callable[..., Tensor], way: str, unless: str | None
+    ) -> None:
+        self.name = name
         self.original = original
         self.way = way
         self.unless: tuple[str, int] | None = None  # an argument and its place
@@ -156,14 +180,19 @@ class _Entry:
             self.unless = unless, list(inspect.signature(original).parameters).index(unless)
 
     def __call__(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        lower = STATE.autocast if HOT["UNUSUAL"] else None
+        lower = lower_for((*args, *options.values())) if HOT["UNUSUAL"] else None
         if lower is None or self._is_other_form(args, options):
             return self.original(*args, **options)
-        if self.way == "off" or options.get("out") is not None:
+        way: str | None = self.way
+        if is_elsewhere((*args, *options.values())):
+            way = way_of_function(self.name, self.way)
+            if way is None:
+                return self.original(*args, **options)
+        if way == "off" or options.get("out") is not None:
             return without_autocast(self.original, args, options)
-        if self.way == "lower result":
+        if way == "lower result":
             return cast(without_autocast(self.original, args, options), lower)
-        target = lower if self.way == "lower" else dtypes.F32
+        target = lower if way == "lower" else dtypes.F32
         args = tuple([_cast_any(value, target) for value in args])
         options = {name: _cast_any(value, target) for name, value in options.items()}
         return without_autocast(self.original, args, options)
@@ -177,15 +206,15 @@ class _Entry:
         return given is not None and given is not False
 
 
-def casting_functions() -> list[tuple[Callable[..., Any], str, str | None]]:
+def casting_functions() -> list[tuple[str, Callable[..., Any], str, str | None]]:
     """The functions made of ops that ask for it: each with what autocast does, and unless what."""
     found = [
-        (made.function, made.autocast, made.autocast_unless)
-        for made in COMPOSITES.values()
+        (name, made.function, made.autocast, made.autocast_unless)
+        for name, made in COMPOSITES.items()
         if made.autocast is not None
     ]
     forms = (Tensor.__matmul__, Tensor.__rmatmul__, RECORDED.matmul)
-    return found + [(function, "lower", None) for function in forms]
+    return found + [("torch.matmul", function, "lower", None) for function in forms]
 
 
 class _Installed:
@@ -198,13 +227,13 @@ def install() -> None:
         return
     _Installed.done = True
     seen = set()
-    for function, way, unless in casting_functions():
+    for name, function, way, unless in casting_functions():
         if function not in seen:
             seen.add(function)
-            _exchange(function, way, unless)
+            _exchange(name, function, way, unless)
 
 
-def _exchange(function: Any, way: str, unless: str | None) -> None:
+def _exchange(name: str, function: Any, way: str, unless: str | None) -> None:
     """Give a function other code: all that hold it, hold it still."""
     original = types.FunctionType(
         function.__code__,
@@ -219,7 +248,7 @@ def _exchange(function: Any, way: str, unless: str | None) -> None:
         function.__signature__ = inspect.signature(function)
     code = _entry_code(len(function.__code__.co_freevars))
     # another thread may call at any point: the code goes last, and both find their defaults
-    entry = _Entry(original, way, unless)
+    entry = _Entry(name, original, way, unless)
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry}
     function.__code__ = code.replace(
         co_name=function.__name__, co_firstlineno=function.__code__.co_firstlineno

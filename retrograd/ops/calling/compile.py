@@ -30,12 +30,12 @@ from retrograd.engine.lineage import cut_at, note_cuts
 from retrograd.engine.node import FREED, Freed, Node
 from retrograd.engine.sparse_array import NoElements
 from retrograd.engine.state import HOT, STATE, next_sequence
-from retrograd.engine.views import ViewInfo, bump, edge_of, link_view, refresh
+from retrograd.engine.views import ViewInfo, bump, edge_of, link_view, refresh, refresh_flag
 from retrograd.lifecycle import site
 from retrograd.ops.calling import compile_many as many
 from retrograd.ops.calling import compile_parts as parts
 from retrograd.ops.calling.compile_parts import Put
-from retrograd.ops.calling.dispatch import dispatch, failure, settled
+from retrograd.ops.calling.dispatch import dispatch, dispatch_generally, failure, settled
 from retrograd.ops.calling.dispatch_inplace import dispatch_inplace, dispatch_out
 from retrograd.ops.calling.lazy import build
 from retrograd.ops.calling.node_forms import prepare_nodes
@@ -90,10 +90,12 @@ HOT.update(
     accumulator=accumulator,
     edge_of=edge_of,
     refresh=refresh,
+    refresh_flag=refresh_flag,
     link_view=link_view,
     ViewInfo=ViewInfo,
     bump=bump,
     dispatch=dispatch,
+    dispatch_generally=dispatch_generally,
     settled=settled,
     cut_at=cut_at,
     note_cuts=note_cuts,
@@ -111,7 +113,7 @@ HOT.update(
     saved_output=saved.saved_output,
     conjugate_all=saved.conjugate_all,
     may_share_memory=np.may_share_memory,
-    HALF_TYPES=dtypes.HALF_TYPES,
+    WIDER=dtypes.WIDER,
     rounded=rounded,
     wrap=wrap,
 )
@@ -204,7 +206,7 @@ def _function(
     general = f"return dispatch(OP_{op.name}, ({arguments})" + (", True)" if operator else ")")
     form = op.plan.form
     if form == "single":
-        _single_lines(op, put, general, operator=operator)
+        single_lines(op, put, general, operator=operator)
     elif form == "list":
         many.list_lines(op, put, general)
     elif form == "pieces":
@@ -216,7 +218,7 @@ def _function(
     return lines
 
 
-def _single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
+def single_lines(op: Op, put: Put, general: str, *, operator: bool) -> None:
     """The body of an op with one result."""
     plan = op.plan
     first = plan.tensor_names[0]

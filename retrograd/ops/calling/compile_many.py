@@ -109,15 +109,16 @@ def several_lines(op: Op, put: Put, general: str) -> None:
         parts.node_lines(op, put, f"[{shapes}]", f"[{dtypes}]")
         parts.edge_lines(op, put, flags, general)
         parts.saved_lines(op, put, operator=False)
+        if len(carriers) < len(numbers):  # one for all: the leaves behind it are looked for once
+            put(f"        _cut = cut_at('nondifferentiable', {op.label!r}, _c, _i, _n)")
         for k in numbers:
             if k in carriers:
                 number = f"; _t{k}._output_nr = {k}" if k else ""
                 put(f"        _t{k}._grad_fn = _n; _t{k}._requires_grad = True; "
                     f"_t{k}._cut = None{number}")  # fmt: skip
             else:
-                cut = f"cut_at('nondifferentiable', {op.label!r}, _c, _i, _n)"
                 put(f"        _t{k}._grad_fn = None; _t{k}._requires_grad = False; "
-                    f"_t{k}._cut = {cut}")  # fmt: skip
+                    f"_t{k}._cut = _cut")  # fmt: skip
         put("    else:")
         put(f"        _cut = STATE.cut if NO_GRAD and ({wanted}) else {parts.earlier_cut(op)}")
         indent = "        "

@@ -102,7 +102,7 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     put("    _dtype = _x0.dtype")
     other = "" if plan.takes_any_dtype else " or (_dtype is not F32 and _dtype is not F64)"
     put(f"    if UNUSUAL or type(_x0) is not ndarray{other}: {general}")
-    put(f"    {refresh_line(first)}")
+    put(f"    {refresh_line(first, op)}")
     flags = {first: f"{first}._requires_grad"}
     read_names = {save.name for save in plan.saves}
     for index, p in enumerate(plan.tensors[1:], 1):
@@ -111,13 +111,14 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
         put("    if _kind is Tensor or _kind is Parameter:")
         put(f"        _x{index} = {tensor}._array")
         if plan.alike[index]:
-            put(f"        if _x{index}.dtype is not _dtype: {general}")
+            other = f"_x{index}.dtype is not _dtype or type(_x{index}) is not ndarray"
+            put(f"        if {other}: {general}")
         else:
             # an index or a mask: not differentiable, so its dtype does not choose the node
             put(f"        _kind = _x{index}.dtype")
-            other = "_kind is not I64 and _kind is not B8 and _kind is not _dtype"
-            put(f"        if {other}: {general}")
-        put(f"        {refresh_line(tensor)}")
+            other = "(_kind is not I64 and _kind is not B8 and _kind is not _dtype)"
+            put(f"        if {other} or type(_x{index}) is not ndarray: {general}")
+        put(f"        {refresh_line(tensor, op)}")
         put(f"        _need{index} = {tensor}._requires_grad")
         read = tensor in read_names
         if read:
@@ -134,8 +135,10 @@ def operand_lines(op: Op, put: Put, general: str) -> dict[str, str]:
     return flags
 
 
-def refresh_line(tensor: str) -> str:
+def refresh_line(tensor: str, op: Op | None = None) -> str:
     """Bring a view up to date, unless it has a history and nothing was written since."""
+    if op is not None and not op.plan.edge_names:
+        return f"if {tensor}._view is not None: refresh_flag({tensor})"
     old = f"{tensor}._grad_fn is None or {tensor}._view.at != {tensor}._cell.version"
     return f"if {tensor}._view is not None and ({old}): refresh({tensor})"
 
@@ -175,6 +178,8 @@ def order_lines(op: Op, put: Put, operands: str) -> None:
         for index, parameter in enumerate(op.plan.tensors):
             is_array = f"type(_x{index}) is ndarray and " if parameter.kind != "array" else ""
             tests.append(f"({is_array}not _x{index}.flags.c_contiguous)")
+        if len(tests) > 1:  # PyTorch looks at the strides of single elements too
+            tests.append("(_r.ndim > 2 and 1 in _r.shape)")
         put(f"    if {' or '.join(tests)}: _r = settled(OP_{op.name}, _r, ({operands}))")
 
 

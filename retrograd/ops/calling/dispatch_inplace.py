@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from retrograd import dtypes
-from retrograd.backend import backend_of
+from retrograd.backend import CPU, NAMED, backend_of
 from retrograd.engine import sparse_array
 from retrograd.engine.grad_mode import check_counted
 from retrograd.engine.sparse_array import SPARSE, has_sparse
@@ -14,13 +14,16 @@ from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import (
     announce_write,
     bump,
+    check_elements,
+    check_history,
     check_not_expanded,
     check_operand_view,
     check_overlap,
-    check_writable,
     rebase,
 )
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
+from retrograd.ops.calling.devices import bring_along, is_elsewhere, mixed
 from retrograd.ops.calling.dispatch import computed, package
 from retrograd.ops.calling.operands import OPERANDS, half_of, level_of, operands_of
 from retrograd.ops.calling.out_types import check_out_type
@@ -45,13 +48,18 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
         raise errors.argument_type(writer, op.plan.tensor_names[0], 1, "Tensor", target)
     if SPARSE.exist and has_sparse([x._array for x in args if isinstance(x, Tensor)]):
         return sparse_array.run_in_place(op, args, writer)
-    check_writable(target, writer)
+    check_history(target, writer)
     tensors, arrays = operands_of(op, op.plan, args, False)
-    check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
+    if len(NAMED) > 1:
+        if moved := bring_along(args, tensors):
+            return dispatch_inplace(op, moved, operator)
+        if type(arrays[0]) is CPU.array and is_elsewhere(arrays[1:]):
+            raise mixed(op, arrays)
     level = level_of(tensors) if TRANSFORMS.active else 0
     track = STATE.grad_enabled and is_wanted(op, tensors, level)
     if track and not target._requires_grad:
         check_operand_view(target, writer)
+    _check_memory(op, args, tensors, arrays)
     if level:
         if TRANSFORMS.dual_levels and target._level == level:
             args, tensors = TRANSFORMS.lifted(level, args, tensors)
@@ -85,6 +93,27 @@ def dispatch_inplace(op: Op, args: tuple[Any, ...], operator: bool = False) -> A
     elif not target._requires_grad:
         pass_on_cut(op, tensors, [target], track)
     return target
+
+
+def _check_memory(op: Op, args: tuple[Any, ...], tensors: list[Any], arrays: list[Any]) -> None:
+    """Refuse to write elements that share memory; what the op itself refuses is said first.
+
+    In PyTorch an op looks at its operands' types and options, then at their memory, then at their
+    shapes.
+    """
+    target = args[0]
+    try:
+        check_elements(target)
+        check_overlap(target, [x for x in tensors[1:] if isinstance(x, Tensor)])
+    except RuntimeError:
+        try:
+            computed(op, op.plan, args, arrays, [target], "_")
+        except NotImplementedError:  # said by a kernel, which comes last
+            pass
+        except Exception as own:
+            if getattr(own, "code", None) != "RG201":
+                raise own from None
+        raise
 
 
 def _before_write(args: tuple[Any, ...], tensors: list[Any]) -> tuple[tuple[Any, ...], list[Any]]:
@@ -193,7 +222,7 @@ def write_out(name: str, target: object, result: Array) -> None:
                 "explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
                 "with t.resize_(0).",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         target._array = in_same_memory(target, result.shape)  # views see what is written
     check_not_expanded(target)

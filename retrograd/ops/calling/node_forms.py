@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from retrograd import core
+from retrograd import core, dtypes
 from retrograd.engine import saved
 from retrograd.engine.node import Node
 from retrograd.engine.state import HOT
@@ -34,8 +34,27 @@ def prepare_nodes(op: Op) -> None:
 def _run(op: Op, *, recorded: bool, half: bool) -> Any:
     name = "run_recorded" if recorded else "run_raw"
     label = f"{'half ' if half else ''}{name} of {op.name}"
-    return build(name, lambda: _run_lines(op, recorded=recorded, half=half), label)
 
+    def lines() -> list[str]:
+        head, *rest = run_lines(op, recorded=recorded, half=half)
+        if recorded:
+            return [head, *rest]
+        given = "_g" if op.outputs == 1 else "next((p for p in _g if p is not None), None)"
+        elsewhere = "type(_p) is not ndarray" + " and _p.dtype is not C32" * half
+        return [
+            head,
+            f"    _p = {given}",
+            f"    if _p is not None and {elsewhere}:",
+            f"        _d = run_elsewhere(OP_{op.name}, type(_p), {half})",
+            "        if _d is not None: return _d(_n, _g, _need, _freeing)",
+            *rest,
+        ]
+
+    return build(name, lines, label)
+
+
+# What stands for something else in the text of a device's `run`; `calling.on_device` makes them.
+HOT.update(run_elsewhere=None, C32=dtypes.C32)
 
 _forming = threading.RLock()
 _Form = Callable[[Op], type[Node]]
@@ -80,7 +99,7 @@ def plain_form(op: Op) -> type[Node]:
 
 @_made_once("half_class")
 def half_form(op: Op) -> type[Node]:
-    """The class of nodes whose values are float16 or bfloat16."""
+    """The class of nodes whose values are float16, bfloat16 or complex32."""
     run = _run(op, recorded=False, half=True)
     form: type[Node] = type(op.node_name, (op.node_class,), {**_space(op), "run_raw": run})
     run.form = form
@@ -90,9 +109,19 @@ def half_form(op: Op) -> type[Node]:
 @_made_once("complex_class")
 def complex_form(op: Op) -> type[Node]:
     """The class of nodes with complex values."""
+    return _conjugating(op, op.node_class)
+
+
+@_made_once("complex_half_class")
+def complex_half_form(op: Op) -> type[Node]:
+    """The class of nodes with values of complex32."""
+    return _conjugating(op, op.half_class)
+
+
+def _conjugating(op: Op, base: Any) -> type[Node]:
     if not op.holomorphic:
-        return op.node_class
-    base: Any = op.node_class
+        plain: type[Node] = base
+        return plain
 
     def run_raw(self: object, gradient: Tensor, need: object, freeing: object) -> Any:
         parts = base.run_raw(self, saved.conjugate_all(gradient), need, freeing)
@@ -109,10 +138,13 @@ def complex_form(op: Op) -> type[Node]:
 
 
 def _space(op: Op) -> dict[str, Any]:
-    return {"__slots__": (), "op": op, "__module__": "retrograd.autograd"}
+    space = {"__slots__": (), "op": op, "__module__": "retrograd.autograd"}
+    if op.plan.edges is None:  # the rule of a list gives all its gradients
+        space["hides_unwanted"] = False
+    return space
 
 
-def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
+def run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
     """Source of a node's `run_raw` or `run_recorded`: unpack, check versions, apply the rules.
 
     Names of the generated code begin with an underscore, since saved names are the user's.
@@ -121,15 +153,6 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
     name = "run_recorded" if recorded else "run_raw"
     lines = [f"def {name}(_n, _g, _need, _freeing):"]
     put = lines.append
-    if op.outputs == 1:
-        put("    if _g is None: return (None,) * len(_n.edges)")
-        if half:
-            put("    if _g.dtype in HALF_TYPES: _g = _g.astype(F32)")
-    else:
-        put("    if all([p is None for p in _g]): return (None,) * len(_n.edges)")
-        if half:
-            half_part = "p.astype(F32) if p is not None and p.dtype in HALF_TYPES else p"
-            put(f"    _g = [{half_part} for p in _g]")
     put("    _s = _n.saved")
     for kind, saved_name, source, place, *_ in plan.saves:
         put(f"    {saved_name} = _s[{place}]")
@@ -155,8 +178,21 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
             if not recorded:
                 put(f"        {saved_name} = {saved_name}._array")
         if half and kind in ("input", "output"):
-            put(f"    if getattr({saved_name}, 'dtype', None) in HALF_TYPES:")
-            put(f"        {saved_name} = {saved_name}.astype(F32)")
+            put(f"    if getattr({saved_name}, 'dtype', None) in WIDER:")
+            put(f"        {saved_name} = {saved_name}.astype(WIDER[{saved_name}.dtype])")
+    # what was saved is read, and let go, also where no gradient arrived
+    releasing = ["if _freeing is not None:", "    if _n.freed is None: _n.freed = _freeing"]
+    if plan.kept:
+        releasing.append(f"    _n.saved = {_released(op)}")
+    arrived = "_g is None" if op.outputs == 1 else "all([p is None for p in _g])"
+    lines += [f"    if {arrived}:", *(f"        {line}" for line in releasing)]
+    put("        return (None,) * len(_n.edges)")
+    if half:
+        if op.outputs == 1:
+            put("    if _g.dtype in WIDER: _g = _g.astype(WIDER[_g.dtype])")
+        else:
+            half_part = "p.astype(WIDER[p.dtype]) if p is not None and p.dtype in WIDER else p"
+            put(f"    _g = [{half_part} for p in _g]")
     face = "RECORDED" if recorded else "_m"
     if not recorded:
         single = "type(_g) is ndarray" if plan.outputs == 1 else "ndarray in map(type, _g)"
@@ -189,10 +225,7 @@ def _run_lines(op: Op, *, recorded: bool, half: bool) -> list[str]:
                 )
             parts.append(call)
         put("    _result = (" + "".join(p + ", " for p in parts) + ")")
-    put("    if _freeing is not None:")
-    put("        if _n.freed is None: _n.freed = _freeing")
-    if plan.kept:
-        put(f"        _n.saved = {_released(op)}")
+    lines += [f"    {line}" for line in releasing]
     put("    return rounded(_n, _result)" if half else "    return _result")
     return lines
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from numbers import Number
 from typing import Any
 
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops.registry import Op
 from retrograd.tensor import Tensor
@@ -66,7 +67,7 @@ def in_old_order(
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(before)}"
         f"{', *' if end else ''}{end})\nConsider using one of the following signatures instead:"
         f"\n\t{name}({', '.join(after)}, *{new}{end})",
-        3,
+        user_level(),
     )
     options = dict(zip(numbers, values, strict=False))
     function: Any = op.inplace_function if in_place else op.function

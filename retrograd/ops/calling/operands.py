@@ -12,9 +12,10 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.backend import Backend, is_array
+from retrograd.backend.device import ELEMENTWISE
 from retrograd.backend.memory_order import converted
 from retrograd.engine.state import STATE
-from retrograd.engine.views import refresh
+from retrograd.engine.views import refresh, refresh_flag
 from retrograd.ops import errors
 from retrograd.ops.calling.plan import CallPlan
 from retrograd.ops.kinds import Namespace
@@ -36,6 +37,7 @@ def operands_of(op: Op, plan: CallPlan, args: tuple[object, ...], operator: bool
     tensors: list[Any] = []
     arrays: list[Any] = []
     found = False  # a Tensor
+    follow = refresh if plan.edge_names else refresh_flag
     for p in plan.tensors:
         value = args[p.place]
         if p.is_list:
@@ -46,7 +48,7 @@ def operands_of(op: Op, plan: CallPlan, args: tuple[object, ...], operator: bool
             continue
         if isinstance(value, Tensor):
             if value._view is not None:
-                refresh(value)
+                follow(value)
             array: Any = value._array
             found = True
         elif value is None and p.may_be_none:
@@ -104,6 +106,26 @@ def level_of(tensors: list[Any]) -> int:
 # ------------------------------------------------------------------------------------- promotion
 
 
+_MIXED = (dtypes.F32, *dtypes.HALF_TYPES)
+
+
+def reads_mixed(op: Op, arrays: list[Any], backend: Backend) -> bool:
+    """Whether a kernel takes half precision beside float32, for a result in float32."""
+    if op.name not in backend.halves or op.half == "move" or op.name not in ELEMENTWISE:
+        return False
+    wide = half = False
+    for array in arrays:
+        if type(array) is backend.array:
+            # a tensor without dimensions does not make the result wider
+            if not array.ndim or array.dtype not in _MIXED:
+                return False
+            wide |= array.dtype is dtypes.F32
+            half |= array.dtype is not dtypes.F32
+        elif type(array) is not float and type(array) is not int and array is not None:
+            return False
+    return wide and half
+
+
 def promote_arrays(op: Op, arrays: list[Any], backend: Backend) -> list[Any]:
     """Cast all operands to the type PyTorch's promotion gives them together."""
     common: Any = getattr(arrays[0], "dtype", None)
@@ -120,9 +142,15 @@ def promote_arrays(op: Op, arrays: list[Any], backend: Backend) -> list[Any]:
     if op.float_result and target.category < dtypes.FLOAT:
         target = dtypes.get_default_dtype()
     xp = backend.xp
-    found = [_cast(array, target, xp) for array in arrays]
+    # a kernel that is written for the call takes a number as it is, and computes in float32
+    written = backend.fused is not None and op.name in ELEMENTWISE and op.name in backend.halves
+    written = written and target.category == dtypes.FLOAT
+    found = [
+        array if written and type(array) in (int, float) else _cast(array, target, xp)
+        for array in arrays
+    ]
     exact = target.numpy in dtypes.HALF_TYPES and "exact" in op.numbers
-    if exact and getattr(arrays[1], "ndim", 0) == 0:  # most round it to their own precision first
+    if exact and getattr(found[1], "ndim", 1) == 0:  # most round it to their own precision first
         found[1] = xp.asarray(arrays[1]).astype(dtypes.F32)
     return found
 
@@ -146,7 +174,7 @@ def _cast(value: Any, target: dtypes.dtype, xp: Namespace) -> Any:
 def half_of(arrays: list[Any]) -> dtypes.dtype | None:
     for value in arrays:
         if is_array(value):
-            if value.dtype.itemsize == 2 and value.dtype in dtypes.HALF_TYPES:
+            if value.dtype.itemsize <= 4 and value.dtype in dtypes.WIDER:
                 return dtypes.from_numpy_dtype(value.dtype)
         elif isinstance(value, list):
             found = half_of(value)
@@ -158,6 +186,6 @@ def half_of(arrays: list[Any]) -> dtypes.dtype | None:
 def widen(value: object) -> Any:
     if isinstance(value, list):
         return [widen(item) for item in value]
-    if is_array(value) and value.dtype in dtypes.HALF_TYPES:
-        return value.astype(dtypes.F32)
+    if is_array(value) and value.dtype in dtypes.WIDER:
+        return converted(value, dtypes.WIDER[value.dtype])
     return value

@@ -23,6 +23,7 @@ _SPELLED = {
     dtypes.float32: "float",
     dtypes.float64: "double",
     dtypes.bool_: "bool",
+    dtypes.complex32: "c10::complex<c10::Half>",
     dtypes.complex64: "c10::complex<float>",
     dtypes.complex128: "c10::complex<double>",
 }

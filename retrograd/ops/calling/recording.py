@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import backend_of
+from retrograd.backend import BACKENDS, CPU, backend_of
 from retrograd.engine.accumulate import has_accumulator, is_accumulator
 from retrograd.engine.inference import INFERENCE_CELL
 from retrograd.engine.lineage import cut_of, note_cuts
 from retrograd.engine.node import Node, plain_node, remember_forward
 from retrograd.engine.packing import SavedTensor, is_packed, must_pack, packed_form
-from retrograd.engine.state import ANOMALY, STATE, STRICT, TRANSFORMS, Cut
+from retrograd.engine.state import ANOMALY, HOT, STATE, STRICT, TRANSFORMS, Cut
 from retrograd.engine.strictness import note_saved
 from retrograd.engine.views import edge_of, link_view
 from retrograd.lifecycle.site import user_site
@@ -43,6 +43,7 @@ def record(
         for number, output in enumerate(outputs)
     ]
     if True not in carries:
+        _refuse_integers(op, args, outputs)
         pass_on_cut(op, tensors, outputs, False)
         return None
     node = make_node(op, args, tensors, outputs, half, level=level, dual=dual)
@@ -54,6 +55,16 @@ def record(
         else:
             output._cut = cut_by(op, [node])
     return node
+
+
+def _refuse_integers(op: Op, args: tuple[object, ...], outputs: list[Tensor]) -> None:
+    """Raise where a history was to end in integers because the caller asked for their dtype."""
+    place = op.plan.places.get("dtype")
+    if place is None or args[place] is None or op.name == "_to_dtype":  # a cast ends the history
+        return
+    raise errors.runtime_error(
+        f"Autograd not support dtype: {outputs[0].dtype.type_name}", code="RG111"
+    )
 
 
 def is_wanted(op: Op, tensors: list[Any], level: int = 0) -> bool:
@@ -97,6 +108,11 @@ def make_node(
     pack = bool(plan.kept) and must_pack(op, outputs, dual)
     node = plain_node(packed_form(form) if pack else form)
     node.code, node.lasti = user_site(2)
+    place = type(outputs[0]._array)
+    if place is not CPU.array and place in BACKENDS and not pack and half is not dtypes.complex32:
+        # what its `run` finds for gradients of another device, where nothing is conjugated first
+        if form is op.node_class if half is None else form is op.half_class:
+            node.run = HOT["run_elsewhere"](op, place, half is not None)
     if op.outputs == 1:
         array = outputs[0]._array
         node.shape, node.dtype = array.shape, array.dtype
@@ -135,12 +151,11 @@ def make_node(
             if not isinstance(value, Tensor):
                 saved += [value, 0]
                 continue
+            if overwritten is value and source == 0:
+                value = _copy_before_write(value)
             cell = value._cell
             if cell is INFERENCE_CELL:
                 raise errors.inference_saved()
-            if overwritten is value and source == 0:
-                value = _copy_before_write(value)
-                cell = value._cell
             version = 0 if cell is None else cell.version
             if pack:
                 value = SavedTensor(value, node, is_output=False, number=0)
@@ -177,9 +192,9 @@ def _node_form(
     op: Op, tensors: list[object], outputs: list[Tensor], half: dtypes.dtype | None
 ) -> type[Node]:
     if half is not None:
-        return op.half_class
+        return op.complex_half_class if half is dtypes.complex32 else op.half_class
     for x in (*tensors, *outputs):
-        if isinstance(x, Tensor) and x._array.dtype.kind == "c":
+        if isinstance(x, Tensor) and x._array.dtype in dtypes.COMPLEX_TYPES:
             return op.complex_class
     return op.node_class
 

@@ -17,23 +17,39 @@ import ast
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
-from retrograd.notices import explained
 from retrograd.ops.calling import signature_table as table
 from retrograd.ops.calling.signature_table import Entry, Parameter, Signature, Step, entry
+from retrograd.ops.registry import PUBLIC
 from retrograd.tensor import Tensor
 
 Options = dict[str, Any]
 
 
-def refused(place: str, args: tuple[Any, ...], options: Options, error: Exception) -> Exception:
+def refused(
+    place: str, args: tuple[Any, ...], options: Options, error: Exception
+) -> Exception | tuple[object]:
     """The error for a call that failed: PyTorch's where the arguments do not fit, or the same.
+
+    Where PyTorch takes names for them that the function does not know, the result in a tuple.
 
     place  where it is found: ``torch.add``, or ``Tensor.add``, whose first argument is the tensor
     """
-    known = chosen(place, args, options)
+    try:
+        known = chosen(place, args, options)
+    except (RuntimeError, ValueError) as other:
+        return other
+    if known is not None and known.overloads and _is_about_places(error):
+        meant = _renamed(known, place, args, options)
+        if meant is not None:
+            try:
+                return (_function_at(place)(*meant[0], **meant[1]),)
+            except Exception as other:
+                return other
     if known is not None and known.python and _is_own(error):
         return error  # it has read the values, by which PyTorch's function chooses what it calls
     if known is not None:
@@ -42,10 +58,63 @@ def refused(place: str, args: tuple[Any, ...], options: Options, error: Exceptio
             given = args[1:] if place.startswith("Tensor.") else args
             found = _wrong_item(known, given, options)
         if found is not None:
-            return explained(found)
+            return found
     if isinstance(error, AttributeError) and str(error.name).startswith("_"):
-        return explained(_inner(place, args, options, error))
+        return _inner(place, args, options, error)
     return error
+
+
+def _is_about_places(error: Exception) -> bool:
+    """Whether Python has not found the parameters of a function for the arguments of a call."""
+    text = str(error)
+    return isinstance(error, TypeError) and (
+        "unexpected keyword argument" in text
+        or "multiple values for argument" in text
+        or "positional argument" in text
+    )
+
+
+def _renamed(
+    known: Entry, place: str, args: tuple[Any, ...], options: Options
+) -> tuple[list[Any], Options] | None:
+    """The same arguments under other names; None where no overload takes them, or none changes.
+
+    PyTorch takes NumPy's names for some parameters, such as ``axis``: they become PyTorch's own.
+    Where there are none of these, the function here has other names than PyTorch's: then the
+    arguments come by place as far as they can. Numbers that stand for a list become one.
+    """
+    own = list(args[: place.startswith("Tensor.")])
+    given = args[len(own) :]
+    try:
+        found = next((s for s in known.overloads if _problem(s, given, options) is None), None)
+    except _NotTensors:
+        return None
+    if found is None:
+        return None
+    if found.takes_numbers and given:  # as in ``x.squeeze(0, 1)``
+        alone = len(given) > 1 and not options
+        return ([*own, tuple(given)], {}) if alone else None
+    firsts = {o: p.name for p in found.parameters for o in table.OTHER_NAMES.get(p.name, ())}
+    if any(name in firsts for name in options):
+        return [*own, *given], {firsts.get(name, name): x for name, x in options.items()}
+    by_place, by_name = [*own, *given], {}
+    in_order = True
+    for p in found.parameters[len(given) :]:
+        in_order = in_order and p.name in options and not p.by_name
+        if in_order:
+            by_place.append(options[p.name])
+        elif p.name in options:
+            by_name[p.name] = options[p.name]
+    return None if by_name == options else (by_place, by_name)
+
+
+def _function_at(place: str) -> Callable[..., object]:
+    """The public function of a place."""
+    space, _, name = place.rpartition(".")
+    function: Callable[..., object] = (
+        getattr(Tensor, name) if space == "Tensor" else PUBLIC[space][name]
+    )
+    return function
 
 
 def _is_own(error: Exception) -> bool:
@@ -70,14 +139,17 @@ def takes(place: str, args: tuple[Any, ...], options: Options) -> bool | Excepti
     The error where it does not; None where it has no signature to ask; False where it takes them
     because of their values, so that the next of the same types must be looked at again.
     """
-    known = chosen(place, args, options)
+    try:
+        known = chosen(place, args, options)
+    except (RuntimeError, ValueError) as error:  # what chooses is neither true nor false
+        return error
     if known is None or not (known.overloads or any(s.place and s.certain for s in known.steps)):
         return None
     if known.python:
         return _takes_python(known, args, options)
     found = refusal(known, place, args, options)
     if found is not None:
-        return explained(found)
+        return found
     return not _by_value(known, args[1:] if place.startswith("Tensor.") else args, options)
 
 
@@ -162,6 +234,15 @@ def _python_refusal(known: Entry, args: Sequence[Any], options: Options) -> Exce
     given = {*_names(known.python)[: len(args)], *options}
     meant = {n: value if n in given else table.UNKNOWN for n, value in values.items()}
     for step in known.steps:
+        try:
+            if not _is_taken(step, values):
+                continue
+        except (RuntimeError, ValueError) as error:  # neither true nor false
+            return error
+        if step.comparison:
+            if (order := _compared(step, values)) is not None:
+                return order if isinstance(order, Exception) else None
+            continue
         if step.attribute:
             value = values[step.parameter]
             found = _without(value, step.attribute) if step.certain or value is not None else None
@@ -179,7 +260,7 @@ def chosen(place: str, args: Sequence[Any], options: Options) -> Entry | None:
     while known is not None and known.flag:
         given = args[known.number] if known.number < len(args) else False
         value = options.get(known.flag, given)
-        is_on = value is not table.UNKNOWN and not isinstance(value, Tensor) and bool(value)
+        is_on = value is not table.UNKNOWN and bool(value)
         place = f"{place}?{'yes' if is_on else 'no'}"
         known = entry(place)
     return known
@@ -198,22 +279,84 @@ def _takes_python(known: Entry, args: tuple[Any, ...], options: Options) -> bool
     """The same as `takes` of a function in Python: of what it certainly passes its arguments to."""
     try:
         values = _function(known.python)(*args, **options)
-    except TypeError:
-        return True  # our own will say so
+    except TypeError as error:
+        return TypeError(str(error))
     by_value = False
     for step in known.steps:
+        if any(_is_vague(values[c.strip("!")]) for c in step.conditions if " " not in c):
+            break
+        if not _is_taken(step, values):
+            continue
+        if step.comparison:
+            if (order := _compared(step, values)) is not None:
+                return order if isinstance(order, Exception) else False
+            continue
+        if step.attribute:
+            if _without(values[step.parameter], step.attribute) is not None:
+                break
+            continue
         if not step.certain:
             break
-        if step.attribute and _without(values[step.parameter], step.attribute) is not None:
-            break
         called, given, named = _passed_on(step, values)
-        if called is None or called.python:
+        if called is None:
+            continue
+        if called.python:
+            answer = _takes_python(called, tuple(given), named)
+            if isinstance(answer, Exception):
+                return answer
+            by_value = by_value or not answer
             continue
         message = parsed(called.overloads, given, named)
         if message is not None:
-            return explained(TypeError(message))
+            return TypeError(message)
         by_value = by_value or _by_value(called, given, named)
     return not by_value
+
+
+def _is_taken(step: Step, values: Options) -> bool:
+    """Whether the conditions of a step are met."""
+    for condition in step.conditions:
+        name, _, given = condition.removeprefix("!").partition(" ")
+        value = values[name]
+        if value is table.UNKNOWN:
+            return False
+        met = (value is not None if given == "is" else _is_of(value, given)) if given else value
+        met = bool(met)
+        if met is condition.startswith("!"):
+            return False
+    return True
+
+
+def _is_of(value: object, kind: str) -> bool:
+    """Whether a value is of the type of this name."""
+    kinds: dict[str, type] = {"int": int, "str": str, "Tensor": Tensor}
+    return isinstance(value, kinds[kind])
+
+
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def _compared(step: Step, values: Options) -> Exception | bool | None:
+    """What becomes of a comparison after which a function raises: its own error, or none.
+
+    True where the function will raise by itself.
+    """
+    left, order, right = step.comparison
+    pair = [values[word] if word in values else float(word) for word in (left, right)]
+    if any(
+        value is table.UNKNOWN or (isinstance(value, Tensor) and value._array.size == 1)
+        for value in pair
+    ):
+        return None  # of one element: nothing is computed here, where a mode could see it
+    try:
+        return bool(_ORDERS[order](*pair)) or None
+    except (TypeError, ValueError, RuntimeError) as error:
+        return error
+
+
+def _is_vague(value: object) -> bool:
+    """Whether it takes a look at its elements to say if a value is true."""
+    return isinstance(value, Tensor) or not isinstance(value, (bool, int, float, str, NoneType))
 
 
 def _passed_on(step: Step, values: Options) -> tuple[Entry | None, list[Any], Options]:
@@ -226,6 +369,9 @@ def _passed_on(step: Step, values: Options) -> tuple[Entry | None, list[Any], Op
 
 
 def _worth(word: str, values: Options) -> Any:
+    if word.endswith("|?"):
+        value = values[word.removesuffix("|?")]
+        return table.UNKNOWN if value is None else value
     if word == "?":
         return table.UNKNOWN
     return values[word] if word in values else ast.literal_eval(word)
@@ -284,7 +430,8 @@ def _problem(signature: Signature, args: Sequence[Any], options: Options) -> str
                 continue
             value = options[key]
             named += 1
-        if not p.takes(value, name):
+        many = not by_name and signature.takes_numbers and len(args) > 1  # numbers for a list
+        if not p.takes(value, name) or (many and value is table.UNKNOWN):
             if p.kind == "TensorList" and isinstance(value, (list, tuple)):
                 raise _NotTensors(number, value)
             if number == 0 and not by_name and signature.takes_numbers:

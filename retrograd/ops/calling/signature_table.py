@@ -91,7 +91,10 @@ class Step(NamedTuple):
     """What a function in Python does with its arguments: it reads an attribute, or passes them on.
 
     A call has the arguments in the words of the caller: a parameter's name, a number, or "?" for
-    anything else. One that is not certain says what was meant, not what every call does.
+    anything else ("x|?": what is given for x, unless that is None). One that is not certain says
+    what was meant, not what every call does. One with conditions is taken where these parameters
+    are true; "x is" stands for one that is not None, "x int" for one of that type, and an
+    exclamation mark before it for the opposite. A comparison is a step, too.
     """
 
     parameter: str
@@ -100,6 +103,8 @@ class Step(NamedTuple):
     args: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
     certain: bool
+    conditions: tuple[str, ...]
+    comparison: tuple[str, ...] = ()  # as in ``p < 0.0``
 
 
 class Entry(NamedTuple):
@@ -144,15 +149,18 @@ def _lines() -> dict[str, list[str]]:
 
 
 def _step(text: str) -> Step:
+    *conditions, text = text.replace("{", "").split("}")
     certain, text = not text.startswith("~"), text.removeprefix("~")
     place, call, inside = text.partition("(")
+    if " " in place:
+        return Step("", "", "", (), (), certain, tuple(conditions), tuple(text.split()))
     if not call:  # of the value of a parameter
         parameter, _, attribute = text.partition(".")
-        return Step(parameter, attribute, "", (), (), certain)
+        return Step(parameter, attribute, "", (), (), certain, tuple(conditions))
     given = [part.partition("=") for part in inside.removesuffix(")").split(", ") if part]
     args = tuple(name for name, equals, _ in given if not equals)
     options = tuple((name, word) for name, equals, word in given if equals)
-    return Step("", "", place, args, options, certain)
+    return Step("", "", place, args, options, certain, tuple(conditions))
 
 
 def _signature(text: str) -> Signature:
@@ -206,12 +214,14 @@ def is_index(value: object) -> bool:
     """Whether a value may be one of a list of sizes."""
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iub"
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
     return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 
 def _is_integers(value: object, size: int) -> bool:
     if isinstance(value, (list, tuple)):
-        return not value or is_index(value[0])
+        return not value or value[0] is UNKNOWN or is_index(value[0])
     return size > 0 and is_index(value)
 
 
@@ -262,7 +272,7 @@ _CHECKS: dict[str, Callable[[Any, int], bool]] = {
     "SymIntArrayRef": _is_integers,
     "Tensor": lambda value, size: is_tensor(value),
     "TensorList": _is_tensors,
-    "bool": lambda value, size: isinstance(value, bool) or _is_single(value),
+    "bool": _is(bool),
     "c10::string_view": _is(str),
     "complex": _is_scalar,
     "double": _is_real,

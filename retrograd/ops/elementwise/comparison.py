@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 
 from retrograd import dtypes, samples
-from retrograd.backend import backend_of
+from retrograd.backend import apart, backend_of
 from retrograd.ops import errors
 from retrograd.ops.calling.aten_names import by_operands
+from retrograd.ops.calling.devices import elsewhere
 from retrograd.ops.kinds import Array, Namespace, Operand
 from retrograd.ops.registry import RECORDED, composite, function_only, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -198,8 +199,8 @@ def isfinite(xp: Namespace, input: Array) -> Array:
 
 def _real_only(name: str) -> Callable[..., None]:
     def check(input: Array) -> None:
-        if input.dtype.kind == "c":
-            raise RuntimeError(f"{name} does not support complex inputs.")
+        if input.dtype in dtypes.COMPLEX_TYPES:
+            raise errors.runtime_error(f"{name} does not support complex inputs.", code="RG304")
 
     return check
 
@@ -239,9 +240,10 @@ def isreal(xp: Namespace, input: Array) -> Array:
 
 def _check_close(input: Array, other: Array, *, rtol: float, atol: float, equal_nan: bool) -> None:
     if input.dtype is not other.dtype:
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"{dtypes.from_numpy_dtype(input.dtype).type_name} did not match "
-            f"{dtypes.from_numpy_dtype(other.dtype).type_name}"
+            f"{dtypes.from_numpy_dtype(other.dtype).type_name}",
+            code="RG301",
         )
     if rtol < 0:
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
@@ -340,6 +342,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
         raise RuntimeError(
             "Batching rule not implemented for aten::equal. We could not generate a fallback."
         )
+    if input._array.dtype is dtypes.C32:
+        raise errors.not_implemented_for("equal_cpu", dtypes.C32)
+    if apart(input._array, other._array):
+        told = elsewhere("_equal", {"self": input._array, "other": other._array})
+        raise errors.runtime_error(told, code="RG308")
     return bool(backend_of(input._array).xp.array_equal(input._array, other._array))
 
 

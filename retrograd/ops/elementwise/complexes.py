@@ -39,7 +39,7 @@ def _conj(xp: Namespace, input: Array) -> Array:
     event="conj_physical",
 )
 def _conj_physical(xp: Namespace, input: Array) -> Array:
-    return xp.conjugate(input) if input.dtype.kind == "c" else xp.array(input)
+    return xp.conjugate(input) if input.dtype in dtypes.COMPLEX_TYPES else xp.array(input)
 
 
 _CONJ_SAMPLES = samples.unary(dtypes=_EVERY)
@@ -48,7 +48,7 @@ _CONJ_SAMPLES = samples.unary(dtypes=_EVERY)
 @composite(samples=_CONJ_SAMPLES)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
-    if input._array.dtype.kind != "c":
+    if input._array.dtype not in dtypes.COMPLEX_TYPES:
         return input
     return RECORDED._conj(input)
 
@@ -57,7 +57,7 @@ def _raw_conj(xp: Namespace, value: Array) -> Array:
     kind = getattr(value, "dtype", None)
     if kind is None:
         return value.conjugate() if isinstance(value, complex) else value
-    return xp.conjugate(value) if kind.kind == "c" else value
+    return xp.conjugate(value) if kind in dtypes.COMPLEX_TYPES else value
 
 
 table_entry("conj", _raw_conj, conj)
@@ -68,15 +68,24 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
     if out is not None:
         return RECORDED._conj_physical(input, out=out)
-    return input if input._array.dtype.kind != "c" else RECORDED._conj_physical(input)
+    return (
+        input if input._array.dtype not in dtypes.COMPLEX_TYPES else RECORDED._conj_physical(input)
+    )
 
 
 # ----------------------------------------------------------------------------------------- views
 
 
 def _check_as_real(input: Array) -> None:
-    if input.dtype.kind != "c":
-        raise RuntimeError("view_as_real is only supported for complex tensors")
+    if input.dtype not in dtypes.COMPLEX_TYPES:
+        raise errors.runtime_error(
+            "view_as_real is only supported for complex tensors", code="RG304"
+        )
+
+
+def _parts_type(array: Array) -> DType:
+    kind: DType = dtypes.from_numpy_dtype(array.dtype).to_real().numpy
+    return kind
 
 
 @op(
@@ -90,16 +99,15 @@ def _check_as_real(input: Array) -> None:
 )
 def view_as_real(xp: Namespace, input: Array) -> Array:
     """A real view with a last dimension of size two: real and imaginary part."""
-    return input[..., None].view(input.real.dtype)
+    return input[..., None].view(_parts_type(input))
 
 
 def _check_as_complex(input: Array) -> None:
-    if input.dtype not in (dtypes.F32, dtypes.F64):
-        if input.dtype is dtypes.F16:
-            raise errors.unsupported("complex numbers of half precision (view_as_complex)")
-        raise RuntimeError(
+    if input.dtype not in (dtypes.F16, dtypes.F32, dtypes.F64):
+        raise errors.runtime_error(
             "view_as_complex is only supported for half, float and double tensors, but got a "
-            f"tensor of scalar type: {dtypes.from_numpy_dtype(input.dtype).type_name}"
+            f"tensor of scalar type: {dtypes.from_numpy_dtype(input.dtype).type_name}",
+            code="RG304",
         )
     if input.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -138,7 +146,7 @@ def view_as_complex(xp: Namespace, input: Array) -> Array:
 @function_only(samples=lambda: [Sample(T(2, 3), dtypes=_EVERY)])
 def real(input: Tensor) -> Tensor:
     """The real part, a view; a real tensor as it is."""
-    if input._array.dtype.kind != "c":
+    if input._array.dtype not in dtypes.COMPLEX_TYPES:
         return input
     return RECORDED.select(RECORDED.view_as_real(input), -1, 0)
 
@@ -146,8 +154,10 @@ def real(input: Tensor) -> Tensor:
 @function_only(samples=lambda: [Sample(T(2, 3), dtypes=(*FLOATS, *COMPLEX))])
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, a view; an error for real tensors."""
-    if input._array.dtype.kind != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if input._array.dtype not in dtypes.COMPLEX_TYPES:
+        raise errors.runtime_error(
+            "imag is not implemented for tensors with non-complex dtypes.", code="RG304"
+        )
     return RECORDED.select(RECORDED.view_as_real(input), -1, 1)
 
 
@@ -161,8 +171,17 @@ def _set_imag(self: Tensor, value: Tensor | complex) -> None:
 
 setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 (slots are declared elsewhere)
 setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010
-table_entry("real", lambda xp, a: xp.real(a), real)
-table_entry("imag", lambda xp, a: xp.imag(a), imag)
+
+
+def _raw_part(xp: Namespace, value: Array, place: int) -> Array:
+    if getattr(value, "dtype", None) is dtypes.C32:
+        pairs: Array = value[..., None].view(dtypes.F16)
+        return pairs[..., place]
+    return xp.imag(value) if place else xp.real(value)
+
+
+table_entry("real", lambda xp, a: _raw_part(xp, a, 0), real)
+table_entry("imag", lambda xp, a: _raw_part(xp, a, 1), imag)
 
 
 # ---------------------------------------------------------------------------------- construction
@@ -170,30 +189,27 @@ table_entry("imag", lambda xp, a: xp.imag(a), imag)
 
 def _check_parts(real: Array, imag: Array) -> None:
     first, second = (dtypes.from_numpy_dtype(part.dtype) for part in (real, imag))
-    if first not in (dtypes.float32, dtypes.float64) or second not in (
-        dtypes.float32,
-        dtypes.float64,
-    ):
-        if dtypes.float16 in (first, second) and first is second:
-            raise errors.unsupported("complex numbers of half precision")
+    allowed = (dtypes.float16, dtypes.float32, dtypes.float64)
+    if first not in allowed or second not in allowed:
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
             f"{first.type_name} and {second.type_name}"
         )
     if first is not second:
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"Expected object of scalar type {first.type_name} but got scalar type "
-            f"{second.type_name} for second argument"
+            f"{second.type_name} for second argument",
+            code="RG301",
         )
 
 
 def _pair(xp: Namespace, real: Operand, imag: Operand) -> Array:
     real, imag = xp.broadcast_arrays(real, imag)
-    wanted = xp.complex64 if real.dtype == xp.float32 else xp.complex128
-    result = xp.empty(real.shape, wanted)
-    result.real = real
-    result.imag = imag
-    return result
+    parts = xp.empty((*real.shape, 2), real.dtype)
+    parts[..., 0] = real
+    parts[..., 1] = imag
+    pairs: Array = parts.view(dtypes.from_numpy_dtype(real.dtype).to_complex().numpy)
+    return pairs[..., 0]
 
 
 @op(
@@ -232,12 +248,18 @@ def _complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor
     return RECORDED._make_complex(real, imag)
 
 
+def _check_polar(abs: Array, angle: Array) -> None:
+    _check_parts(abs, angle)
+    if abs.dtype is dtypes.F16:
+        raise errors.not_implemented_for("polar_cpu", abs.dtype)
+
+
 @op(
     abs=lambda m, g, out: m.real(m.mul(m.conj(g), m.sgn(out))),
     angle=lambda m, g, out: m.real(m.mul(m.conj(g), m.mul(out, 1j))),
     holomorphic=False,
     fast=False,
-    check=lambda abs, angle: _check_parts(abs, angle),
+    check=_check_polar,
     methods=(),
     out=True,
     samples=lambda: _PART_SAMPLES,

@@ -20,10 +20,12 @@ _SAMPLES = samples.unary(dtypes=_EVERY, extra=[Sample(T(values=_HALFWAY))])
 
 def _check_rounding(name: str) -> Callable[..., None]:
     def check(input: Array) -> None:
-        if input.dtype.kind == "c":
+        if input.dtype in dtypes.COMPLEX_TYPES:
             if name == "round":
                 raise errors.not_implemented_for("round_vml_cpu", input.dtype)
-            raise NotImplementedError(f"{name} is not supported for complex inputs")
+            raise errors.explained(
+                NotImplementedError(f"{name} is not supported for complex inputs"), code="RG304"
+            )
         if input.dtype.kind == "b":
             raise errors.not_implemented_for(f"{name}_vml_cpu", input.dtype)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd import core, dtypes, samples
 from retrograd.backend.cpu_rows import compiled_first, rows
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.calling.dispatch import failure
 from retrograd.ops.kinds import Array, Namespace, Operand
@@ -151,7 +152,7 @@ def _where(
             "where received a uint8 condition tensor. This behavior is deprecated and will be "
             "removed in a future version of PyTorch. Use a boolean condition instead.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     if out is not None:
         _check_where_out(input, other, out)
@@ -172,7 +173,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Tensor | complex) -> T
 def _no_complex(name: str) -> Callable[..., None]:
     def check(input: Array, other: Array) -> None:
         if input.dtype.kind == "c" or other.dtype.kind == "c":
-            raise RuntimeError(f"{name} not implemented for complex tensors.")
+            raise errors.runtime_error(f"{name} not implemented for complex tensors.", code="RG304")
 
     return check
 
@@ -262,7 +263,9 @@ def fmin(xp: Namespace, input: Array, other: Array) -> Array:
 def _check_clamp(input: Operand, min: Operand | None = None, max: Operand | None = None) -> None:
     found = dtypes.result_dtype([x for x in (input, min, max) if x is not None])
     if found.is_complex:
-        raise NotImplementedError("clamp is not supported for complex types")
+        raise errors.explained(
+            NotImplementedError("clamp is not supported for complex types"), code="RG304"
+        )
     for limit in (min, max):
         if isinstance(limit, (int, float)):
             as_element(limit, found)

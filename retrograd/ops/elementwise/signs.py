@@ -43,8 +43,10 @@ def abs(xp: Namespace, input: Array) -> Array:
 @method_only(methods=("abs_", "absolute_"), second_names=("torch.abs_",))
 def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`; complex numbers have no room for a real result."""
-    if self._array.dtype.kind == "c":
-        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    if self._array.dtype in dtypes.COMPLEX_TYPES:
+        raise errors.runtime_error(
+            "In-place abs is not supported for complex tensors.", code="RG304"
+        )
     in_place = OPS["abs"].in_place
     result: Tensor = in_place(self)
     return result
@@ -60,10 +62,13 @@ def _sign(xp: Namespace, input: Array) -> Array:
 
 
 def _check_sign(input: Array) -> None:
-    if input.dtype.kind == "c":
-        raise NotImplementedError(
-            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-            "torch.sgn instead."
+    if input.dtype in dtypes.COMPLEX_TYPES:
+        raise errors.explained(
+            NotImplementedError(
+                "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+                "torch.sgn instead."
+            ),
+            code="RG304",
         )
 
 
@@ -82,7 +87,7 @@ def sign(xp: Namespace, input: Array) -> Array:
 
 
 def _sgn_rule(m: Table, g: Tensor, input: Tensor, input_dtype: DType, out: Tensor) -> Tensor:
-    if input_dtype.kind != "c":
+    if input_dtype not in dtypes.COMPLEX_TYPES:
         return m.zeros_like(g)
     length = m.abs(input)
     along = m.real(m.div(g, out))  # turning changes sgn, growing does not
@@ -110,7 +115,9 @@ def sgn(xp: Namespace, input: Array) -> Array:
 
 def _check_signbit(input: Array) -> None:
     if input.dtype.kind == "c":
-        raise NotImplementedError("signbit is not implemented for complex tensors.")
+        raise errors.explained(
+            NotImplementedError("signbit is not implemented for complex tensors."), code="RG304"
+        )
 
 
 @op(
@@ -202,7 +209,9 @@ def _not_differentiable(name: str) -> Callable[..., Tensor]:
 
 def _check_heaviside(input: Array, values: Array) -> None:
     if input.dtype.kind == "c" or values.dtype.kind == "c":
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+        raise errors.runtime_error(
+            "heaviside is not yet implemented for complex tensors.", code="RG304"
+        )
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 

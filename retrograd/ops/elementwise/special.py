@@ -38,7 +38,9 @@ def no_derivative(name: str) -> Callable[..., Tensor]:
     """A rule for an argument that PyTorch cannot differentiate either."""
 
     def rule(m: Table, g: Tensor) -> Tensor:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+        raise errors.explained(
+            NotImplementedError(f"the derivative for '{name}' is not implemented."), code="RG121"
+        )
 
     return rule
 

@@ -127,7 +127,8 @@ def _lerp(xp: Namespace, input: Array, end: Array, weight: Operand) -> Array:
 
 _DTYPE_WORDS = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-    "int64": "long int", "int32": "int", "complex64": "c10::complex<float>",
+    "int64": "long int", "int32": "int", "complex32": "c10::complex<c10::Half>",
+    "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>", "bool": "bool", "uint8": "unsigned char",
     "int8": "signed char", "int16": "short int",
 }  # fmt: skip
@@ -137,9 +138,10 @@ def _check_lerp(input: Array, end: Array, weight: Operand) -> None:
     for name, array in (("end", end), ("weight", weight)):
         if is_array(array) and array.dtype is not input.dtype:
             first, second = (dtypes.from_numpy_dtype(x.dtype).name for x in (input, array))
-            raise RuntimeError(
+            raise errors.runtime_error(
                 f"expected dtype {_DTYPE_WORDS[first]} for `{name}` but got dtype "
-                f"{_DTYPE_WORDS[second]}"
+                f"{_DTYPE_WORDS[second]}",
+                code="RG301",
             )
     if input.dtype not in dtypes.DIFFERENTIABLE:
         kind = "tensor" if is_array(weight) else "scalar"
@@ -255,7 +257,9 @@ def ldexp(xp: Namespace, input: Array, other: Array) -> Array:
 
 def _check_frexp(input: Array) -> None:
     if not dtypes.from_numpy_dtype(input.dtype).is_floating_point:
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+        raise errors.runtime_error(
+            "torch.frexp() only supports floating-point dtypes", code="RG304"
+        )
 
 
 @op(

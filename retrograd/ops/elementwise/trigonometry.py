@@ -222,7 +222,9 @@ def hypot(xp: Namespace, input: Array, other: Array) -> Array:
 def _check_degrees(name: str) -> Callable[..., None]:
     def check(input: Array) -> None:
         if input.dtype.kind == "c":
-            raise RuntimeError(f"{name} is not supported for complex tensors.")
+            raise errors.runtime_error(
+                f"{name} is not supported for complex tensors.", code="RG304"
+            )
 
     return check
 

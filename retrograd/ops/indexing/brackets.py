@@ -16,7 +16,8 @@ from typing import Any
 from retrograd import core, dtypes
 from retrograd.backend import CPU, can_write, xp_of
 from retrograd.backend.quiet import quiet
-from retrograd.engine.views import bump, check_not_expanded
+from retrograd.engine.views import bump
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained
 from retrograd.ops.indexing.masking import is_unrecorded
 from retrograd.ops.indexing.tensors import index as _index
@@ -24,7 +25,7 @@ from retrograd.ops.indexing.tensors import packed, put_
 from retrograd.ops.kinds import Array
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, method_only
-from retrograd.ops.shapes.copying import cast_array
+from retrograd.ops.shapes.copying import cast_array, loses_parts
 from retrograd.ops.shapes.regions import select as _select
 from retrograd.ops.shapes.regions import slice as _slice
 from retrograd.ops.shapes.shape import unsqueeze as _unsqueeze
@@ -63,7 +64,9 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     if kind is slice:
         shape = self._array.shape
         if not shape:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+            raise explained(
+                IndexError("slice() cannot be applied to a 0-dim tensor."), code="RG204"
+            )
         start, stop, step = _bounds(index, shape[0])
         return _slice(self, 0, start, stop, step)  # type: ignore[no-any-return]
     if kind is Tensor:
@@ -222,7 +225,7 @@ def _as_items(index: object) -> Sequence[object]:
                 "this will be interpreted as tensor index, x[torch.tensor(seq)], which will "
                 "result either in an error or a different result",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
             return index
     return (index,)
@@ -288,11 +291,11 @@ def _setitem(self: Tensor, index: object, value: Tensor | complex) -> None:
     elif type(index) is int and not self._array.shape:
         raise _select_error((), 0, index, 0)
     elif type(index) is slice and not self._array.shape:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise explained(IndexError("slice() cannot be applied to a 0-dim tensor."), code="RG204")
     else:
         steps, found = _parse(self._array.shape, index)
     if not found and is_unrecorded(self, value) and can_write(self._array):
-        if value._array.dtype.kind != "c" or self._array.dtype.kind == "c":
+        if not loses_parts(value._array.dtype, self._array.dtype):
             _write(self, steps, value._array)
             return
     target = self
@@ -302,9 +305,7 @@ def _setitem(self: Tensor, index: object, value: Tensor | complex) -> None:
         put_(target, found, _without_leading_ones(value, always=False), False)
     elif target._array.shape == value._array.shape:
         target.copy_(value)
-    elif value._array.ndim == 0:
-        if 0 in target._array.strides:
-            check_not_expanded(target)
+    elif value._array.ndim == 0 and 0 not in target._array.strides:
         target.fill_(value)
     else:
         source = _without_leading_ones(value, always=True)

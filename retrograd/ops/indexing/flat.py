@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from retrograd import dtypes
 from retrograd.backend.neutral import scatter
+from retrograd.notices import explained, runtime_error
+from retrograd.ops.determinism import alert_not_deterministic
 from retrograd.ops.kinds import Array, Ints, Namespace, copy_to_write
 from retrograd.ops.registry import function_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -13,14 +15,19 @@ from retrograd.tensor import Tensor
 def _check_long(name: str, index: Array) -> None:
     if index.dtype is not dtypes.I64:
         kind = dtypes.from_numpy_dtype(index.dtype).type_name
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {kind}")
+        raise runtime_error(
+            f"{name}(): Expected a long tensor for index, but got {kind}", code="RG305"
+        )
 
 
 def _check_flat(index: Array, count: int) -> None:
     if index.size and (index.max() >= count or index.min() < -count):
         outside = int(index[(index >= count) | (index < -count)].reshape(-1)[0])
-        raise IndexError(
-            f"out of range: tried to access index {outside} on a tensor of {count} elements."
+        raise explained(
+            IndexError(
+                f"out of range: tried to access index {outside} on a tensor of {count} elements."
+            ),
+            code="RG204",
         )
 
 
@@ -102,9 +109,10 @@ def put(
     _check_long("put_", index)
     if input.dtype is not source.dtype:
         ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, source))
-        raise RuntimeError(
+        raise runtime_error(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{ours} and source.dtype = {theirs}"
+            f"{ours} and source.dtype = {theirs}",
+            code="RG301",
         )
     if index.size != source.size:
         raise IndexError(
@@ -112,6 +120,8 @@ def put(
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
     _check_flat(index, input.size)
+    if not accumulate:  # where a place is named twice, PyTorch leaves open who wins
+        alert_not_deterministic("put_")
     result = copy_to_write(xp, input)
     flat = result.reshape(-1)
     if accumulate:

@@ -32,7 +32,7 @@ _UNSIGNED: dict[int, Any] = {8: dtypes.uint64.numpy, 4: dtypes.uint32.numpy}
 def check_index_type(name: str, index: Array, what: str = "int32/int64") -> None:
     """An index of gather and scatter holds int64 or int32; an empty one may hold anything."""
     if index.dtype not in _INDEX_TYPES and index.size:
-        raise RuntimeError(f"{name}(): Expected dtype {what} for index")
+        raise errors.runtime_error(f"{name}(): Expected dtype {what} for index", code="RG305")
 
 
 def first_outside(index: Array, size: int) -> int | None:
@@ -107,7 +107,9 @@ def _check_scatter(input: Array, dim: int, index: Array, src: Array | None) -> N
 
 def check_source_type(input: Array, dim: int, index: Array, src: Array, *_: object) -> None:
     if input.dtype is not src.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        raise errors.runtime_error(
+            "scatter(): Expected self.dtype to be equal to src.dtype", code="RG301"
+        )
 
 
 # ------------------------------------------------------------------------------------ the core
@@ -504,8 +506,8 @@ def take_along_dim(
     """
     if indices._array.dtype is not dtypes.I64:
         kind = dtypes.from_numpy_dtype(indices._array.dtype).type_name
-        raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {kind}"
+        raise errors.runtime_error(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {kind}", code="RG305"
         )
     if dim is None:
         return RECORDED.gather(input.reshape(-1), 0, indices.reshape(-1), out=out)

@@ -22,12 +22,13 @@ _C_NAMES = {
     "bfloat16": "c10::BFloat16",
     "float32": "float",
     "float64": "double",
+    "complex32": "c10::complex<c10::Half>",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
     "int8": "signed char",
-    "int16": "short",
+    "int16": "short int",
     "int32": "int",
-    "int64": "long",
+    "int64": "long int",
     "uint8": "unsigned char",
     "bool": "bool",
 }
@@ -95,7 +96,9 @@ def can_write_directly(target: Tensor, *sources: object) -> bool:
 def _check_mask(name: str, mask: Array) -> None:
     if mask.dtype is not dtypes.B8:
         kind = _C_NAMES[dtypes.from_numpy_dtype(mask.dtype).name]
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {kind}")
+        raise errors.runtime_error(
+            f"{name} only supports boolean masks, but got mask with dtype {kind}", code="RG304"
+        )
 
 
 def _broadcast(mask: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -291,6 +294,7 @@ def _masked_take(xp: Namespace, input: Array, mask: Array, shape: tuple[int, ...
     input=lambda m, g, mask: m.masked_fill(g, mask, 0),
     source=lambda m, g, mask, source_shape: m._masked_take(g, mask, source_shape),
     moves=True,
+    lies="rows",
     inplace=True,
     samples=lambda: [
         Sample(T(3, 4), T(3, 4, dtype="bool"), T(12), dtypes=(*FLOATS, *HALVES, *COMPLEX)),
@@ -310,14 +314,16 @@ def masked_scatter(xp: Namespace, input: Array, mask: Array, source: Array) -> A
     """A copy of `input` with the elements of `source`, in order, where `mask` is true."""
     if input.dtype is not source.dtype:
         ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (input, source))
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"masked_scatter: expected self and source to have same dtypes but got{ours} and "
-            f"{theirs}"
+            f"{theirs}",
+            code="RG301",
         )
     if mask.dtype is not dtypes.B8:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{dtypes.from_numpy_dtype(mask.dtype).type_name}"
+            f"{dtypes.from_numpy_dtype(mask.dtype).type_name}",
+            code="RG304",
         )
     shape = _broadcast(mask, input.shape)
     places = xp.broadcast_to(mask, shape)

@@ -14,14 +14,16 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import CPU, is_array, xp_of
+from retrograd.backend.memory_order import axes_by_memory, laid_along, steps_within
 from retrograd.backend.neutral import scatter
 from retrograd.engine.saved_names import indices_of, raw_indices_of
 from retrograd.engine.views import bump
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.indexing.gathering import in_place
 from retrograd.ops.indexing.masking import can_write_directly
 from retrograd.ops.indexing.vectors import sum_slices
-from retrograd.ops.kinds import Array, Index, Namespace, copy_to_write
+from retrograd.ops.kinds import Array, Index, Namespace, copy_as_it_lies, copy_to_write
 from retrograd.ops.registry import RECORDED, composite, inner_op, op
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.ops.sizes import broadcast_shapes
@@ -116,9 +118,7 @@ def result_shape(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) ->
             ),
             code="RG201",
         ) from None
-    rest = [size for dim, size in enumerate(shape) if dim not in indexed]
-    adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
-    place = indexed[0] if adjacent else 0
+    place, rest = _places(indexed, shape)
     return (*rest[:place], *common, *rest[place:])
 
 
@@ -131,7 +131,9 @@ def _refused(shape: tuple[int, ...], dims: Dims, arrays: Sequence[Array]) -> tup
     wanted = result_shape(shape, dims, arrays)
     found = _integers(dims, arrays)
     if any(shape[dim] == 0 and array.size for dim, array in found):
-        raise IndexError("index is out of bounds for dimension with size 0")
+        raise errors.explained(
+            IndexError("index is out of bounds for dimension with size 0"), code="RG204"
+        )
     if prod(wanted):
         for number, (dim, array) in enumerate(found):
             outside = array[(array >= shape[dim]) | (array < -shape[dim])]
@@ -177,7 +179,27 @@ def index(
             raise
         shape = _refused(input.shape, dims, _arrays(dims, first, second, third, fourth))
         return xp.empty(shape, input.dtype)
-    return found if found.flags.c_contiguous else xp.ascontiguousarray(found)
+    if input.flags.c_contiguous:
+        return found if found.flags.c_contiguous else xp.ascontiguousarray(found)
+    arrays = _arrays(dims, first, second, third, fourth)
+    return laid_along(found, axes_by_memory(found.shape, _steps_of_index(input, dims, arrays)))
+
+
+def _steps_of_index(input: Array, dims: Dims, arrays: Sequence[Array]) -> list[Sequence[int]]:
+    """The strides of the indexed array and of the indices in the result's dimensions."""
+    found = _integers(dims, arrays)
+    common = broadcast_shapes(*[array.shape for _, array in found])
+    place, rest = _places([dim for dim, _ in found], input.strides)
+    own = [*rest[:place], *[0] * len(common), *rest[place:]]
+    before, after = [0] * place, [0] * (len(rest) - place)
+    return [own, *([*before, *steps_within(a, common), *after] for _, a in found)]
+
+
+def _places(indexed: Sequence[int], facts: Sequence[int]) -> tuple[int, list[int]]:
+    """Where the index dimensions stand in a result, and the facts of the dimensions beside them."""
+    adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
+    rest = [fact for dim, fact in enumerate(facts) if dim not in indexed]
+    return indexed[0] if adjacent else 0, rest
 
 
 @op(
@@ -272,9 +294,10 @@ def _type_error(target: Array, dims: Dims, arrays: Sequence[Array], values: Arra
     except ValueError:
         return _value_error(wanted, values)
     ours, theirs = (dtypes.from_numpy_dtype(a.dtype).type_name for a in (target, values))
-    return RuntimeError(
+    return errors.runtime_error(
         "Index put requires the source and destination dtypes match, got "
-        f"{ours} for the destination and {theirs} for the source."
+        f"{ours} for the destination and {theirs} for the source.",
+        code="RG301",
     )
 
 
@@ -324,7 +347,7 @@ def index_put(
     fourth: Array | None = None,
 ) -> Array:
     """A copy of `input` with values written (or added) in the places that index tensors name."""
-    result = copy_to_write(xp, input)
+    result = copy_as_it_lies(xp, input)
     _put_into(result, dims, _arrays(dims, first, second, third, fourth), values, accumulate)
     return result
 
@@ -387,7 +410,7 @@ def _usable(tensor: Tensor) -> Tensor:
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
             "instead.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=user_level(),
         )
         return RECORDED.ne(tensor, 0)
     raise errors.explained(
@@ -488,7 +511,7 @@ def put_(
 ) -> Tensor:
     """`index_put_` with index tensors and the dimensions they start at."""
     dims, tensors = packed(target, found)
-    half = target._array.dtype in dtypes.HALF_TYPES and accumulate
+    half = target._array.dtype in dtypes.WIDER and accumulate
     if not half and can_write_directly(target, values, *tensors):
         arrays = [tensor._array for tensor in tensors]
         if len(dims) > _PLACES:

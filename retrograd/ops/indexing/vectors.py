@@ -12,7 +12,7 @@ from retrograd.engine.views import bump
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.indexing.gathering import first_outside, in_place
 from retrograd.ops.indexing.masking import can_write_directly, fill_value
-from retrograd.ops.kinds import Array, Namespace, Operand, copy_to_write, wrap_dim
+from retrograd.ops.kinds import Array, Namespace, Operand, copy_as_it_lies, copy_to_write, wrap_dim
 from retrograd.ops.making.arguments import as_element
 from retrograd.ops.registry import RECORDED, Table, composite, inner_op, method_only, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
@@ -54,14 +54,16 @@ def check_source(
             f"{name}(): Expected dtype int32/int64 for index but got: {_name(index)}", code="RG305"
         )
     if input.dtype is not source.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             f"{name}(): self ({_name(input)}) and source ({_name(source)}) must have the same "
-            "scalar type"
+            "scalar type",
+            code="RG301",
         )
     if dim and dim >= source.ndim:
-        raise RuntimeError(
+        raise runtime_error(
             f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim "
-            f"{source.ndim}"
+            f"{source.ndim}",
+            code="RG205",
         )
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
@@ -127,7 +129,7 @@ def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype is not dtypes.I64 and index.dtype != dtypes.int32.numpy:
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+        raise runtime_error("index_select(): Expected dtype int32 or int64 for index", code="RG305")
     if not input.ndim and index.size != 1:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
@@ -136,8 +138,8 @@ def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     outside = first_outside(index, size)
     if outside is not None:
         if dim == 1:
-            raise RuntimeError(
-                f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}"
+            raise runtime_error(
+                f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}", code="RG204"
             )
         raise explained(IndexError("index out of range in self"), code="RG204")
     if not input.ndim:
@@ -341,20 +343,25 @@ def _copy_into(target: Array, dim: int, index: Array, source: Array) -> None:
             f"({target.ndim})"
         )
     if index.dtype is not dtypes.I64:
-        raise RuntimeError(
-            f"index_copy_(): Expected a long tensor for index, but got {_name(index)}"
+        raise runtime_error(
+            f"index_copy_(): Expected a long tensor for index, but got {_name(index)}", code="RG305"
         )
     if target.dtype is not source.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{_name(target)} and (source) {_name(source)}"
+            f"{_name(target)} and (source) {_name(source)}",
+            code="RG301",
         )
     _check_slices(target.shape, dim, index.size, source.shape)
     size = target.shape[dim] if target.ndim else 1
     outside = first_outside(index, size)
     if outside is not None:
-        raise IndexError(
-            f"index_copy_(): index {outside} is out of bounds for dimension {dim} with size {size}"
+        raise explained(
+            IndexError(
+                f"index_copy_(): index {outside} is out of bounds for dimension {dim} with size "
+                f"{size}"
+            ),
+            code="RG204",
         )
     _lined(target)[along(dim, index)] = source
 
@@ -391,7 +398,7 @@ def _index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 def _fill_into(target: Array, dim: int, index: Array, value: Operand) -> None:
     if index.dtype is not dtypes.I64:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+        raise explained(IndexError("index_fill_(): Expected dtype int64 for index."), code="RG305")
     dim = wrap_dim(dim, target.ndim)
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
@@ -406,7 +413,7 @@ def _fill_into(target: Array, dim: int, index: Array, value: Operand) -> None:
 
 
 def _number(xp: Namespace, value: complex, target: Array) -> Array:
-    if isinstance(value, complex) and target.dtype.kind != "c":
+    if isinstance(value, complex) and target.dtype not in dtypes.COMPLEX_TYPES:
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
@@ -423,7 +430,7 @@ def _number(xp: Namespace, value: complex, target: Array) -> Array:
 )
 def index_fill(xp: Namespace, input: Array, dim: int, index: Array, value: complex) -> Array:
     """A copy of `input` with a number in the slices along `dim` that a vector names."""
-    result = copy_to_write(xp, input)
+    result = copy_as_it_lies(xp, input)
     _fill_into(result, dim, index, _number(xp, value, input))
     return result
 
@@ -447,7 +454,7 @@ def _index_fill_tensor(xp: Namespace, input: Array, dim: int, index: Array, valu
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    result = copy_to_write(xp, input)
+    result = copy_as_it_lies(xp, input)
     _fill_into(result, dim, index, _number(xp, value.item(), input))
     return result
 

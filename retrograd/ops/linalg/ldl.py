@@ -280,9 +280,10 @@ def ldl_solve(
         raise errors.dimension_range(-2, b.ndim)
     if a.dtype is not b.dtype:
         kinds = (dtypes.from_numpy_dtype(x.dtype).type_name for x in (b, a))
-        raise RuntimeError(
+        raise errors.runtime_error(
             "Expected b and A to have the same dtype, but found b of type {} and A of type {} "
-            "instead.".format(*kinds)
+            "instead.".format(*kinds),
+            code="RG301",
         )
     if a.shape[-1] != b.shape[-2]:
         raise RuntimeError(

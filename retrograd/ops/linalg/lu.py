@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace
 from retrograd.ops.linalg.elimination import lu_decompose, lu_info
 from retrograd.ops.linalg.matmul import finish, finish_all
@@ -15,6 +16,7 @@ from retrograd.ops.linalg.matrices import (
     check_field,
     check_kernel,
     check_matrix,
+    check_square,
     first_failure,
     mH,
     require,
@@ -365,17 +367,47 @@ def _lu_solve_samples() -> list[Sample]:
     ]
 
 
-def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor) -> None:
+def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
     factors = require("linalg_lu_solve", "LU", 1, LU)
-    require("linalg_lu_solve", "pivots", 2, pivots)
+    order = require("linalg_lu_solve", "pivots", 2, pivots)
     b = require("linalg_lu_solve", "B", 3, B)
     check_field("torch.linalg.lu_solve", factors, "linalg.lu_solve_cpu")
-    check_matrix("linalg.lu_solve", b, "B")
     if factors.dtype is not b.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
             f"{dtypes.from_numpy_dtype(factors.dtype).type_name} and B of type "
-            f"{dtypes.from_numpy_dtype(b.dtype).type_name} instead"
+            f"{dtypes.from_numpy_dtype(b.dtype).type_name} instead",
+            code="RG301",
+        )
+    if pivots.dtype is not dtypes.int32:
+        raise runtime_error(
+            "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32", code="RG301"
+        )
+    check_square("torch.linalg.lu_solve", factors)
+    check_matrix("linalg.lu_solve", b, "B")
+    rows, columns = b.shape[-2:]
+    if (rows if left else columns) != factors.shape[-1]:
+        raise runtime_error(
+            "linalg.lu_solve: Incompatible shapes of A and B for the equation "
+            f"{'AX' if left else 'XA'} = B ({factors.shape[-2]}x{factors.shape[-1]} and "
+            f"{rows}x{columns})",
+            code="RG202",
+        )
+    if not order.ndim:
+        raise explained(
+            IndexError("Dimension specified as -1 but tensor has no dimensions"), code="RG205"
+        )
+    if order.shape[-1] != factors.shape[-1]:
+        raise runtime_error(
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the "
+            "matrix",
+            code="RG202",
+        )
+    if order.shape != factors.shape[:-1]:
+        raise runtime_error(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got "
+            f"pivots with shape {list(order.shape)} instead",
+            code="RG202",
         )
 
 
@@ -390,7 +422,7 @@ def lu_solve(
     out: Tensor | None = None,
 ) -> Tensor:
     """The solution of ``A @ X = B`` for a matrix that `lu_factor` has taken apart."""
-    _check_lu_solve(LU, pivots, B)
+    _check_lu_solve(LU, pivots, B, left)
     return finish("linalg_lu_solve", _lu_solve(LU, pivots, B, left, adjoint), out)
 
 
@@ -404,5 +436,5 @@ def _torch_lu_solve(
     b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """The solution of ``A @ x = b`` for a matrix that `lu` has taken apart."""
-    _check_lu_solve(LU_data, LU_pivots, b)
+    _check_lu_solve(LU_data, LU_pivots, b, True)
     return finish("lu_solve", _lu_solve(LU_data, LU_pivots, b), out)

@@ -63,7 +63,7 @@ def check_field(name: str, array: Array, kernel: str | None = None) -> None:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}"
         )
-    if array.dtype in dtypes.HALF_TYPES:
+    if array.dtype in dtypes.WIDER:
         if kernel is not None:
             raise errors.not_implemented_for(kernel, array.dtype)
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {type_name(array)}")
@@ -71,7 +71,7 @@ def check_field(name: str, array: Array, kernel: str | None = None) -> None:
 
 def check_kernel(kernel: str, array: Array) -> None:
     """Floating point or complex, of full precision, in the words of PyTorch's kernels."""
-    if array.dtype not in dtypes.DIFFERENTIABLE or array.dtype in dtypes.HALF_TYPES:
+    if array.dtype not in dtypes.DIFFERENTIABLE or array.dtype in dtypes.WIDER:
         raise errors.not_implemented_for(kernel, array.dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import backend_of, is_array
+from retrograd.notices import runtime_error
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
@@ -280,9 +281,10 @@ def lstsq(
     if b.ndim < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if a.dtype is not b.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype "
-            f"{type_name(a)} and other's dtype {type_name(b)}"
+            f"{type_name(a)} and other's dtype {type_name(b)}",
+            code="RG301",
         )
     if not 0 <= a.ndim - b.ndim <= 1:
         raise RuntimeError(

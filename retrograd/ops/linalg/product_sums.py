@@ -11,6 +11,7 @@ from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.linalg.products import (
     batched_product,
     c_name,
+    check_batches,
     first_gradient,
     matrix_times_vector,
     outer_product,
@@ -186,6 +187,7 @@ def addmv(
 def _check_addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: complex, alpha: complex
 ) -> None:
+    check_batches(batch1, batch2)
     refuse_bool("addmm_impl_cpu_", batch1)
     if batch1.dtype is not batch2.dtype:
         raise errors.runtime_error(
@@ -254,6 +256,7 @@ def addbmm(
 def _check_baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: complex, alpha: complex
 ) -> None:
+    check_batches(batch1, batch2)
     if batch1.dtype is batch2.dtype and input.dtype is not batch1.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {c_name(input)}, batch1: "

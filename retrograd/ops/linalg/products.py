@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrograd import dtypes
 from retrograd.ops import errors
-from retrograd.ops.kinds import Array, Namespace
+from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.registry import Table, op
 from retrograd.samples import COMPLEX, FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor
@@ -19,6 +19,7 @@ _C_NAMES = {
     "float64": "double",
     "float16": "c10::Half",
     "bfloat16": "c10::BFloat16",
+    "complex32": "c10::complex<c10::Half>",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
     "int8": "signed char",
@@ -91,7 +92,8 @@ def _check_mm(input: Array, mat2: Array) -> None:
             f"{c_name(input)} != {c_name(mat2)}",
             code="RG301",
         )
-    refuse_bool("addmm_impl_cpu_", input)
+    if input.size and mat2.size:  # of nothing, no kernel is asked
+        refuse_bool("addmm_impl_cpu_", input)
 
 
 @op(
@@ -144,11 +146,27 @@ def _check_batches(input: Array, mat2: Array) -> None:
         )
 
 
+def _require_batch(number: int, batch: Array) -> None:
+    if batch.ndim != 3:
+        raise errors.runtime_error(f"batch{number} must be a 3D tensor", code="RG202")
+
+
+def check_batches(batch1: Array, batch2: Array) -> None:
+    """What is asked of two batches of matrices before their product is added to something."""
+    for batch, last in ((batch1, 1), (batch2, 2)):
+        if not batch.ndim:
+            raise errors.explained(
+                IndexError(f"Dimension specified as {last} but tensor has no dimensions"),
+                code="RG205",
+            )
+        wrap_dim(last, batch.ndim)
+    _require_batch(1, batch1)
+
+
 def batched_product(xp: Namespace, batch1: Array, batch2: Array) -> Array:
     """The matrix products of two batches of the same length."""
-    for number, batch in ((1, batch1), (2, batch2)):
-        if batch.ndim != 3:
-            raise RuntimeError(f"batch{number} must be a 3D tensor")
+    _require_batch(1, batch1)
+    _require_batch(2, batch2)
     count, _, inner = batch1.shape
     if batch2.shape[:2] != (count, inner):
         raise errors.runtime_error(
@@ -188,12 +206,13 @@ def bmm(xp: Namespace, input: Array, mat2: Array) -> Array:
 def _check_mv(input: Array, vec: Array) -> None:
     if input.ndim != 2 or vec.ndim != 1 or input.shape[1] != vec.shape[0]:
         return  # `mv` says so
-    refuse_bool("addmv_impl_cpu", input)
     if input.dtype is not vec.dtype:
         kinds = f"{type_name(vec)}, {type_name(input)}, and {type_name(vec)}"
         raise errors.runtime_error(
             f"addmv input tensors must have the same dtype, but got {kinds}", code="RG301"
         )
+    if input.size:
+        refuse_bool("addmv_impl_cpu", input)
 
 
 def matrix_times_vector(

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from retrograd import return_types
 from retrograd.backend import backend_of
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_kernel, matrices, mH, require
@@ -156,7 +157,9 @@ def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:
 
 
 def _no_geqrf_gradient() -> NoReturn:
-    raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+    raise explained(
+        NotImplementedError("the derivative for 'geqrf' is not implemented."), code="RG121"
+    )
 
 
 @composite(

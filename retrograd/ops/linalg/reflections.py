@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backend import backend_of
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.linalg.matrices import check_kernel, mH, require
 from retrograd.ops.linalg.products import type_name
@@ -34,6 +35,10 @@ def _check(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     for name, array in (("input", a), ("other", b)):
         if array.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    if not sizes.ndim:
+        raise explained(
+            IndexError("Dimension specified as -1 but tensor has no dimensions"), code="RG205"
+        )
     side = -2 if left else -1
     if b.shape[side] < sizes.shape[-1]:
         raise RuntimeError(
@@ -45,10 +50,31 @@ def _check(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
         )
     if b.shape[side] != a.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    for name, array, fewer in (("tau", sizes, 1), ("other", b, 0)):
+        if array.ndim != a.ndim - fewer:
+            raise RuntimeError(
+                f"torch.ormqr: Expected {name} to have "
+                f"{'one dimension less than' if fewer else 'the same number of dimensions as'} "
+                f"input, but got {name}.ndim equal to {array.ndim} and input.ndim is equal to "
+                f"{a.ndim}"
+            )
+        batch = array.shape[: a.ndim - 2]
+        if batch != a.shape[:-2]:
+            raise RuntimeError(
+                f"torch.ormqr: Expected batch dimensions of {name} to be equal to "
+                f"input.shape[:-2], but got {list(batch)}"
+            )
+    if a.dtype is not sizes.dtype:
+        raise runtime_error(
+            "torch.ormqr: Expected input and tau to have the same dtype, but input has "
+            f"dtype{type_name(a)} and tau has dtype {type_name(sizes)}",
+            code="RG301",
+        )
     if a.dtype is not b.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             "torch.ormqr: Expected input and other to have the same dtype, but input has "
-            f"dtype{type_name(a)} and other has dtype {type_name(b)}"
+            f"dtype{type_name(a)} and other has dtype {type_name(b)}",
+            code="RG301",
         )
     check_kernel("ormqr_cpu", a)
 

@@ -331,9 +331,10 @@ def _solve_regular(xp: Namespace, A: Array, B: Array) -> Array:
 
 def _check_same_dtype(name: str, a: Array, b: Array) -> None:
     if a.dtype is not b.dtype:
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
-            f"{type_name(a)} and B of type {type_name(b)} instead"
+            f"{type_name(a)} and B of type {type_name(b)} instead",
+            code="RG301",
         )
 
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.linalg.matmul import finish, matmul
@@ -126,9 +127,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
             f"{type_name(x._array)}"
         )
     if x._array.dtype is not y._array.dtype:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{type_name(x._array)} and y of type {type_name(y._array)} instead"
+            f"{type_name(x._array)} and y of type {type_name(y._array)} instead",
+            code="RG301",
         )
     return finish("linalg_vecdot", RECORDED.sum(RECORDED.mul(x.conj(), y), dim, False), out)
 
@@ -140,7 +142,7 @@ def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int
     if len(dims_a) != len(dims_b):
         raise RuntimeError("both dimension lists should have same length")
     if a._array.dtype is not b._array.dtype:
-        raise RuntimeError("both inputs should have same dtype")
+        raise errors.runtime_error("both inputs should have same dtype", code="RG301")
     for first, second in zip(dims_a, dims_b, strict=True):
         one = a._array.shape[wrap_dim(first, a._array.ndim)]
         two = b._array.shape[wrap_dim(second, b._array.ndim)]
@@ -214,9 +216,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     torch.Size([2, 4])
     """
     _check_tensors("tensordot", a=a, b=b)
+    if not isinstance(dims, (tuple, list, Tensor, int)):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            raise errors.without("dim", a, b)
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a._array.ndim, b._array.ndim):
@@ -339,7 +348,7 @@ def cross(
             "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
             "change to agree with that of linalg.cross in a future release.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         if 3 not in input._array.shape:
             raise RuntimeError("no dimension of size 3 in input")
@@ -414,9 +423,10 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
             raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {array.ndim}D")
     for place, array in enumerate(x._array for x in tensors):
         if array.dtype is not first.dtype:
-            raise RuntimeError(
+            raise errors.runtime_error(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{c_name(first)} and tensor {place} {c_name(array)}"
+                f"{c_name(first)} and tensor {place} {c_name(array)}",
+                code="RG301",
             )
 
 
@@ -453,8 +463,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "
         "multiple parameters.",
         UserWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
+    errors.require_list_of_tensors(matrices)
     if len(matrices) == 1:
         return matrices[0].clone()
     return finish("chain_matmul", _multi_dot(matrices), out)
@@ -482,7 +493,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         operands["bias"] = bias
     if len({operand._array.dtype for operand in operands.values()}) > 1:
         listed = ", ".join(f"{name}: {c_name(x._array)}" for name, x in operands.items())
-        raise RuntimeError(f"All tensors must have the same dtype, got {listed}")
+        raise errors.runtime_error(
+            f"All tensors must have the same dtype, got {listed}", code="RG301"
+        )
     if len(one) != len(two):
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {len(one)} and {len(two)}"

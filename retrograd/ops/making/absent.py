@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from retrograd import dtypes
+from retrograd.backend.cuda import cuda_backend
 from retrograd.marks import refuses, unsupported
 from retrograd.ops.errors import explained
 from retrograd.ops.registry import attach
@@ -26,7 +27,6 @@ for _name in (
     _refuse(_name, _QUANTIZED)
 _refuse("to_mkldnn", "there is no oneDNN layout; the tensor works as it is")
 _refuse("to_padded_tensor", "there are no nested tensors; use nn.utils.rnn.pad_sequence")
-_refuse("chalf", "there are no complex numbers of half precision; use to(torch.complex64)")
 _refuse("record_stream", "there is no device with streams; leave the call out")
 _refuse("slice_inverse", "it undoes views of compiled programs; use as_strided")
 
@@ -56,7 +56,7 @@ attach(is_distributed, methods=("is_distributed",), public=("is_distributed",))
 def _elsewhere(name: str, text: str, kind: type[Exception] = AssertionError) -> None:
     @refuses("this library computes on the CPU only")
     def move(self: Tensor, *args: object, **options: object) -> NoReturn:
-        raise explained(kind(text))
+        raise explained(kind(text), code="RG302")
 
     move.__name__ = move.__qualname__ = name
     move.__doc__ = "Raise: there is no such device."
@@ -77,12 +77,15 @@ for _name in ("is_maia", "is_vulkan", "is_xla"):
 
 
 def get_device_module(device: Device = None) -> ModuleType:
-    """The module about a kind of device: `torch.cpu`, unless another is named."""
+    """The module about a kind of device; of the accelerator, or else the CPU, if none is named."""
     from importlib import import_module
 
     from retrograd.tensor.size import device as Device
 
-    kind = "cpu" if device is None else Device(device).type
+    if device is None:
+        kind = "cpu" if cuda_backend() is None else "cuda"
+    else:
+        kind = Device(device).type
     try:
         return import_module(f"retrograd.{kind}")
     except ImportError:

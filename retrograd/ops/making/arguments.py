@@ -13,29 +13,20 @@ from retrograd.engine.state import STATE
 from retrograd.notices import explained, runtime_error
 from retrograd.ops.errors import type_name
 from retrograd.ops.kinds import Array
+from retrograd.ops.making.pinning import pinned_place
 from retrograd.tensor import Tensor
 from retrograd.tensor.size import backend_at, layout, strided
 
 
-def refuse_pinned(pin_memory: bool) -> None:
-    """Pinned memory exists for accelerators only."""
-    if pin_memory:
-        raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
-            "allocator is available on this system."
-        )
-
-
 def check_place(function: str, layout: layout | None, device: object, pin_memory: bool) -> Backend:
-    """The backend of ``device=``; refuses other layouts than strided, and pinned memory."""
+    """The backend of ``device=`` and ``pin_memory=``; refuses other layouts than strided."""
     if layout is not None and layout is not strided:
         raise explained(
             NotImplementedError(f"retrograd does not support layout {layout!r} in {function}()"),
             code="RG901",
         )
     place = backend_at(device)
-    refuse_pinned(pin_memory)
-    return place
+    return pinned_place(place) if pin_memory else place
 
 
 def size_argument(

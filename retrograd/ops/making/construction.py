@@ -21,13 +21,15 @@ from retrograd.dtypes import dtype
 from retrograd.engine.inference import flag_leaf, mark_inference
 from retrograd.engine.lineage import cut_of
 from retrograd.engine.state import HOT, STATE
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error, warn_once
-from retrograd.ops.making.arguments import refuse_pinned
 from retrograd.ops.making.memory import UntypedStorage
+from retrograd.ops.making.pinning import pinned_place
 from retrograd.ops.registry import function_only
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
-from retrograd.tensor.size import Device, backend_at, require_cpu
+from retrograd.tensor.size import Device, backend_at
+from retrograd.tensor.size import device as _device
 
 
 def fresh(array: Array, requires_grad: bool = False) -> Tensor:
@@ -129,7 +131,8 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[object]) 
         warn_once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
             "converting the list to a single numpy.ndarray with numpy.array() before converting to "
-            "a tensor."
+            "a tensor.",
+            user_level(),
         )
     if depth == len(shape):
         into.append(data)
@@ -259,12 +262,11 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     wanted = dtypes.as_dtype(dtype, "tensor")
-    if device is None and not pin_memory:
+    if device is None and not (pin_memory or HOT["UNUSUAL"]):
         made = _from_plain(data, wanted)
         if made is not None:
             return fresh(made, requires_grad)
     place = backend_at(device)
-    refuse_pinned(pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -272,7 +274,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
             "torch.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         source = data._array
         if device is None:
@@ -284,6 +286,8 @@ def tensor(
         array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
     else:
         array = array_from(data, wanted)
+    if pin_memory and place.name == "cpu":
+        place = pinned_place(place)
     copy = fresh(place.from_numpy(array), requires_grad)
     first = data[0] if isinstance(data, (list, tuple)) and data else data
     if isinstance(first, Tensor) and first.requires_grad:
@@ -334,7 +338,7 @@ def _warn_if_read_only(array: Array) -> None:
             "tensors. This means writing to this tensor will result in undefined behavior. You may "
             "want to copy the array to protect its data or make it writable before converting it "
             "to a tensor. This type of warning will be suppressed for the rest of this program.",
-            stacklevel=3,
+            stacklevel=user_level(),
         )
 
 
@@ -362,7 +366,7 @@ def _warn_unwritable_buffer() -> None:
         "You may want to copy the buffer to protect its data or make it writable before "
         "converting it to a tensor. This type of warning will be suppressed for the rest of this "
         "program.",
-        stacklevel=4,
+        stacklevel=user_level(),
     )
 
 
@@ -401,13 +405,18 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor: shared memory if possible, a copy if asked (or allowed, and needed)."""
     wanted = dtypes.as_dtype(dtype, "asarray")
-    require_cpu(device)
+    if device is not None and (_device(device).type != "cpu" or getattr(obj, "is_cuda", False)):
+        if copy is False:
+            raise ValueError("cannot move tensor to another device without copying")
+        there = asarray(obj, dtype=dtype, requires_grad=requires_grad).to(device)
+        return there.clone() if copy and there is obj else there
     if isinstance(obj, Tensor):
         if requires_grad is None and obj.requires_grad:
             warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
                 "instead of False. Pass requires_grad=False explicitly to get the old behavior "
-                "and silence this warning."
+                "and silence this warning.",
+                user_level(),
             )
         if wanted is not None and wanted is not obj.dtype:
             _refuse_alias(copy, obj.dtype, wanted)
@@ -528,7 +537,7 @@ def _new_tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
             "tensor.new_tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         data = backend_of(data._array).to_numpy(data._array)
     if isinstance(data, (np.ndarray, np.generic)):

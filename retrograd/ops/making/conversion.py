@@ -15,19 +15,22 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import CPU, Backend, backend_of
+from retrograd.backend.cuda import cuda_backend
 from retrograd.dtypes import dtype
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import HOT, STATE, STRICT
 from retrograd.engine.strictness import handed_out
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, runtime_error, warn_once
+from retrograd.ops.errors import unsupported
 from retrograd.ops.making.arguments import invalid_combination
 from retrograd.ops.making.construction import from_numpy
 from retrograd.ops.making.memory import matches_format
 from retrograd.ops.registry import RECORDED
-from retrograd.ops.shapes.copying import cast_array, warn_complex_cast
+from retrograd.ops.shapes.copying import cast_array, loses_parts, warn_complex_cast
 from retrograd.signatures import forms
 from retrograd.tensor import Array, Tensor, tensor_method, wrap
-from retrograd.tensor.size import backend_at, memory_format, preserve_format, require_cpu
+from retrograd.tensor.size import backend_at, memory_format, preserve_format
 from retrograd.tensor.size import device as _device
 from retrograd.tensor.size import device as device_class
 
@@ -134,17 +137,22 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     other = found.get("tensor")
     where = found.get("device") if other is None else other.device
     kind = found.get("dtype") if other is None else other.dtype
-    moved = self if where is None else _moved(self, backend_at(where))
+    waits = not found.get("non_blocking", False)
+    moved = self if where is None else _moved(self, backend_at(where), not waits)
     copy = found.get("copy", False) and moved is self
     return _convert(moved, dtypes.as_dtype(kind, "to"), copy, found.get("memory_format"))
 
 
-def _moved(tensor: Tensor, target: Backend) -> Tensor:
+def _moved(tensor: Tensor, target: Backend, non_blocking: bool = False) -> Tensor:
     """The tensor on a device, recorded; itself if it is there."""
     array = tensor._array
-    if type(array) is target.array or type(array) is SPARSE_ARRAY:
+    if type(array) is target.array:
         return tensor
-    return RECORDED._to_device(tensor, backend_of(array), target)
+    if type(array) is SPARSE_ARRAY:
+        if target is CPU:
+            return tensor
+        raise unsupported(f"sparse tensors on device '{target.name}': use to_dense() first")
+    return RECORDED._to_device(tensor, backend_of(array), target, non_blocking)
 
 
 def _convert(
@@ -158,8 +166,8 @@ def _convert(
         return tensor
     if type(array) is SPARSE_ARRAY:
         return converted_sparse(tensor, wanted, copy)
-    if array.dtype.kind == "c" and target.kind not in "cb":
-        warn_complex_cast(3)
+    if loses_parts(array.dtype, target) and array.size:
+        warn_complex_cast()
     if order is None and not HOT["UNUSUAL"] and not (STATE.grad_enabled and tensor.requires_grad):
         plain = wrap(cast_array(array, target))
         plain._cut = STATE.cut if tensor._requires_grad else tensor._cut
@@ -181,6 +189,7 @@ for _name, _target in {
     "double": dtypes.float64,
     "half": dtypes.float16,
     "bfloat16": dtypes.bfloat16,
+    "chalf": dtypes.complex32,
     "cfloat": dtypes.complex64,
     "cdouble": dtypes.complex128,
     "char": dtypes.int8,
@@ -197,9 +206,10 @@ def type_name(tensor: Tensor) -> str:
     """The legacy name of a tensor's type."""
     name = f"{tensor.dtype.type_name}Tensor"
     if type(tensor._array) is not SPARSE_ARRAY:
-        return f"torch.{name}"
+        place = "" if backend_of(tensor._array) is CPU else f"{tensor.device.type}."
+        return f"torch.{place}{name}"
     if not tensor.is_sparse:
-        raise runtime_error("Unimplemented backend SparseCsrCPU")
+        raise runtime_error("Unimplemented backend SparseCsrCPU", code="RG306")
     return f"torch.sparse.{name}"
 
 
@@ -224,8 +234,13 @@ def _type(
     # `torch.cuda.FloatTensor`, which stands in its module for a type that is not there
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if isinstance(name, str) and name.startswith("torch.cuda."):
-        raise runtime_error(_NO_CUDA)
+        if cuda_backend() is None:
+            raise runtime_error(_NO_CUDA, code="RG302")
+        self = _moved(self, backend_at("cuda"), non_blocking)
+        found = dtypes.by_type_name(name.replace("torch.cuda.", "torch."))
+        return _convert(self, found, False, None)
     if isinstance(dtype, str):
+        self = _moved(self, CPU, non_blocking)
         found = dtypes.by_type_name(dtype)
         if found is None:
             raise ValueError(f"invalid type: '{dtype}'")
@@ -253,9 +268,13 @@ def cpu(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
 def cuda(
     self: Tensor, device: Device = None, non_blocking: bool = False, **options: object
 ) -> Tensor:
-    """Raise: there is no CUDA device to move to (a device that is the CPU is accepted)."""
-    require_cpu("cuda" if device is None else device)
-    return self
+    """The tensor on a CUDA device; itself if it is there."""
+    where = _device("cuda" if device is None else device)
+    target = backend_at(where)
+    if where.type != "cuda":
+        raise runtime_error("Invalid device, must be cuda device", code="RG302")
+    order: Any = options.get("memory_format")
+    return _convert(_moved(self, target, non_blocking), None, False, order)
 
 
 @tensor_method
@@ -281,8 +300,12 @@ def item(self: Tensor) -> Number:
             f"a Tensor with {array.size} elements cannot be converted to Scalar", code="RG207"
         )
     if array.dtype is dtypes.BF16:
-        return float(array.reshape(())[()])
-    found: Number = array.item()
+        found: Number = float(array.reshape(())[()])
+    else:
+        found = array.item()
+    if type(array) is not CPU.array:  # the device has come to an end
+        for check in backend_of(array).faults:
+            check()
     return found
 
 
@@ -307,7 +330,7 @@ def _warn_of_history(tensor: Tensor) -> None:
         warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
             "behavior.\nConsider using tensor.detach() first.",
-            stacklevel=3,
+            stacklevel=user_level(),
         )
 
 
@@ -343,7 +366,7 @@ def __bool__(self: Tensor) -> bool:
     array = self._array
     if array.size != 1:
         amount = "more than one value" if array.size else "no values"
-        raise runtime_error(f"Boolean value of Tensor with {amount} is ambiguous")
+        raise runtime_error(f"Boolean value of Tensor with {amount} is ambiguous", code="RG207")
     return bool(array.item()) if array.dtype is not dtypes.BF16 else bool(array.any())
 
 
@@ -382,23 +405,26 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     >>> torch.zeros(2).numpy()
     array([0., 0.], dtype=float32)
     """
-    if self.requires_grad and STATE.grad_enabled and not force:
-        raise runtime_error(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
-            code="RG112",
-        )
     if type(self._array) is SPARSE_ARRAY:
         raise TypeError(
             f"can't convert {layout_name(self)} layout tensor to numpy. Use Tensor.to_dense() "
             "first."
         )
     if backend_of(self._array) is not CPU:
+        if force:
+            return self.detach().cpu().numpy()
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
             "the tensor to host memory first."
         )
-    if self._array.dtype is dtypes.BF16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.requires_grad and STATE.grad_enabled and not force:
+        raise runtime_error(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            code="RG112",
+        )
+    if self._array.dtype in (dtypes.BF16, dtypes.C32):
+        kind = dtypes.from_numpy_dtype(self._array.dtype).type_name
+        raise TypeError(f"Got unsupported ScalarType {kind}")
     shared: Array = self._array.view()
     return handed_out(self, shared) if STRICT.enabled else shared
 

@@ -19,9 +19,12 @@ from retrograd.above import above
 from retrograd.backend import backend_of, xp_of
 from retrograd.backend.arrays import DType
 from retrograd.backend.namespace import Namespace
-from retrograd.engine.sparse_array import SPARSE_ARRAY
+from retrograd.engine.sparse_array import SPARSE_ARRAY, STRANGERS
 from retrograd.engine.views import announce_write, bump, check_not_expanded
+from retrograd.notices import runtime_error
 from retrograd.ops.calling.examples import on_batch
+from retrograd.ops.determinism import uninitialized
+from retrograd.ops.errors import not_implemented_for
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.arguments import (
     as_element,
@@ -39,8 +42,9 @@ from retrograd.tensor.size import (
     Device,
     layout,
     memory_format,
-    require_cpu,
+    refuse_elsewhere,
     sparse_coo,
+    sparse_csc,
     sparse_csr,
     strided,
 )
@@ -67,9 +71,10 @@ def deliver(
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if dtype is not None and out._array.dtype is not array.dtype:
-        raise RuntimeError(
+        raise runtime_error(
             f"dtype {dtypes.from_numpy_dtype(array.dtype).type_name} does not match dtype of out "
-            f"parameter ({out.dtype.type_name})"
+            f"parameter ({out.dtype.type_name})",
+            code="RG301",
         )
     if out._array.shape != array.shape:
         if name in _FILLS and out._array.size == array.size:
@@ -124,8 +129,8 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
         **named: object,
     ) -> Tensor:
         shape = size_argument(name, size, named)
-        if layout is sparse_coo or layout is sparse_csr:
-            require_cpu(device)
+        if layout is sparse_coo or layout is sparse_csr or layout is sparse_csc:
+            refuse_elsewhere("sparse tensors", device)
             return without_entries(name, shape, dtype, layout, requires_grad)
         xp = check_place(name, layout, device, pin_memory).xp
         kind = dtypes.as_dtype(dtype, name)
@@ -135,8 +140,7 @@ def _filled(name: str, value: int | None) -> Callable[..., Tensor]:
             array: Array = xp.zeros(shape, kind.numpy)
         else:
             array = empty_array(xp, shape, kind.numpy, memory_format)
-            if value is not None:
-                array.fill(value)
+            array.fill(value) if value is not None else uninitialized(array)
         return deliver(name, array, out, dtype, requires_grad)
 
     create.__name__ = create.__qualname__ = name
@@ -204,7 +208,8 @@ def empty_strided(
             f"({len(steps)})"
         )
     kind = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype()
-    return fresh(strided_array(xp, shape, steps, kind.numpy), requires_grad)
+    array = strided_array(xp, shape, steps, kind.numpy)
+    return fresh(uninitialized(array), requires_grad)
 
 
 def strided_array(
@@ -261,6 +266,8 @@ def eye(
     kind = dtypes.as_dtype(dtype, "eye")
     if kind is None:
         kind = dtypes.get_default_dtype() if out is None else out.dtype
+    if kind is dtypes.complex32:
+        raise not_implemented_for("eye", kind.numpy)
     return deliver("eye", xp.eye(rows, columns, dtype=kind.numpy), out, dtype, requires_grad)
 
 
@@ -285,11 +292,10 @@ def _like(name: str, value: int | None) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
-        if type(getattr(input, "_array", None)) is SPARSE_ARRAY:
+        if type(getattr(input, "_array", None)) in STRANGERS:
             return sparse_like(name, input, dtype, layout, requires_grad)
         array = _like_array(name, input, dtype, layout, device, pin_memory, memory_format)
-        if value is not None:
-            array.fill(value)
+        array.fill(value) if value is not None else uninitialized(array)
         return fresh(array, requires_grad)
 
     create.__name__ = create.__qualname__ = name
@@ -391,7 +397,8 @@ def new_full(
     **options: Any,
 ) -> Tensor:
     """`full` with this tensor's dtype unless another is given."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
+    kind = self.dtype if dtype is None else dtype
+    return full(size, fill_value, dtype=kind, **{"device": self.device, **options})
 
 
 @tensor_method

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
+from retrograd.backend import backend_of
 from retrograd.engine.walk import ENGINE
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import runtime_error, warn_once
+from retrograd.ops.determinism import uninitialized
 from retrograd.ops.errors import argument_type
 from retrograd.ops.making.arguments import invalid_combination, size_argument
 from retrograd.ops.making.construction import array_from, as_class, fresh, is_sequence
@@ -20,7 +23,8 @@ from retrograd.ops.registry import RECORDED
 from retrograd.ops.shapes.copying import cast_array
 from retrograd.signatures import forms
 from retrograd.tensor import Array, Tensor, tensor_member, tensor_method, wrap
-from retrograd.tensor.size import Device, Size, require_cpu
+from retrograd.tensor.size import Device, Size
+from retrograd.tensor.size import device as _device
 
 
 def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:
@@ -30,8 +34,7 @@ def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:
     first = args[0]
     if len(args) == 1:
         if isinstance(first, Size):
-            empty: Array = np.empty(first, kind.numpy)
-            return empty
+            return uninitialized(np.empty(first, kind.numpy))
         if isinstance(first, np.ndarray) and first.ndim:
             copied: Array = cast_array(first, kind.numpy)
             return copied
@@ -41,7 +44,7 @@ def _legacy_array(args: tuple[object, ...], kind: dtypes.dtype) -> Array:
             return array_from(first, kind)
         if isinstance(first, bool) or not isinstance(first, (int, np.integer)):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return np.empty(size_argument("new", args, {}), kind.numpy)
+    return uninitialized(np.empty(size_argument("new", args, {}), kind.numpy))
 
 
 def _with_size(args: tuple[object, ...], size: object) -> tuple[object, ...]:
@@ -51,6 +54,16 @@ def _with_size(args: tuple[object, ...], size: object) -> tuple[object, ...]:
     if args:
         raise invalid_combination("new", args, _NEW_FORMS, size=size)
     return (Size(size_argument("new", (size,), {})),)
+
+
+def _require(kind: str, where: Device) -> None:
+    """Refuse a ``device=`` of another type than that of what is made."""
+    given = kind if where is None else _device(where).type
+    if given != kind:
+        raise runtime_error(
+            f"legacy constructor expects device type: {kind} but device type: {given} was passed",
+            code="RG302",
+        )
 
 
 _NEW_FORMS = """*, torch.device device = None
@@ -68,7 +81,7 @@ def _new_tensor(
     cls: type[Tensor], *args: object, size: object = None, device: Device = None
 ) -> Tensor:
     """``Tensor(...)`` and its subclasses: sizes or data, in the default dtype."""
-    require_cpu(device)
+    _require("cpu", device)
     args = _with_size(args, size)
     if len(args) == 1 and isinstance(args[0], Tensor):
         made: Tensor = RECORDED._alias(args[0])
@@ -116,9 +129,10 @@ tensor_member("_make_subclass", staticmethod(_make_subclass))
 
 @tensor_method
 def new(self: Tensor, *args: object, size: object = None, device: Device = None) -> Tensor:
-    """A tensor of this dtype from sizes or data."""
-    require_cpu(device)
-    return fresh(_legacy_array(_with_size(args, size), self.dtype))
+    """A tensor of this dtype from sizes or data, on this tensor's device."""
+    _require(self.device.type, device)
+    made = _legacy_array(_with_size(args, size), self.dtype)
+    return fresh(backend_of(self._array).from_numpy(made))
 
 
 class _TypedTensor(type):
@@ -127,9 +141,11 @@ class _TypedTensor(type):
     dtype: dtypes.dtype
 
     def __call__(cls, *args: Any, size: Any = None, device: Any = None) -> Tensor:
-        require_cpu(device)
+        _require("cpu", device)
         args = _with_size(args, size)
         if len(args) == 1 and isinstance(args[0], Tensor):
+            if args[0].is_cuda:
+                raise TypeError(f"expected a torch.{cls.__name__} (got {args[0].type()})")
             if args[0].dtype is not cls.dtype:
                 raise TypeError(
                     f"expected a tensor of {cls.dtype!r} (got one of {args[0].dtype!r})"
@@ -138,7 +154,7 @@ class _TypedTensor(type):
         return fresh(_legacy_array(args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return isinstance(instance, Tensor) and instance.is_cpu and instance.dtype is cls.dtype
 
 
 def _typed(kind: dtypes.dtype) -> _TypedTensor:
@@ -157,7 +173,8 @@ def set_default_tensor_type(t: object) -> None:
     """Deprecated: make the dtype of a legacy type the default floating dtype."""
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
+        user_level(),
     )
     kind = dtypes.by_type_name(t) if isinstance(t, str) else getattr(t, "dtype", None)
     if not isinstance(kind, dtypes.dtype):
@@ -169,18 +186,20 @@ def set_default_tensor_type(t: object) -> None:
 
 def _get_volatile(self: Tensor) -> bool:
     """Deprecated: what `torch.no_grad()` replaced; always False."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    warnings.warn(
+        "volatile was removed (Variable.volatile is always False)", stacklevel=user_level()
+    )
     return False
 
 
 def _set_volatile(self: Tensor, value: object) -> None:
-    _warn_volatile(stacklevel=3)
+    _warn_volatile()
 
 
-def _warn_volatile(stacklevel: int) -> None:
+def _warn_volatile() -> None:
     warnings.warn(
         "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-        stacklevel=stacklevel,
+        stacklevel=user_level(),
     )
 
 
@@ -200,7 +219,7 @@ class VariableMeta(type):
         volatile: object = None,
     ) -> Tensor:
         if volatile:
-            _warn_volatile(stacklevel=3)
+            _warn_volatile()
         if data is None:
             return fresh(np.empty(0, dtypes.get_default_dtype().numpy), requires_grad)
         if not isinstance(data, Tensor):

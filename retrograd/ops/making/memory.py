@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from retrograd import dtypes
-from retrograd.backend import BACKENDS, is_array, xp_of
+from retrograd.backend import CPU, backend_of, is_array, xp_of
 from retrograd.backend.memory_order import axes_by_memory
 from retrograd.backend.namespace import Namespace
 from retrograd.engine.function_node import underivable
 from retrograd.engine.grad_mode import check_counted
-from retrograd.engine.sparse_array import SPARSE_ARRAY, no_elements
+from retrograd.engine.sparse_array import SPARSE_ARRAY, STRANGERS, no_elements
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import (
     announce_write,
@@ -27,20 +26,21 @@ from retrograd.engine.views import (
     is_dense,
     rebase,
 )
-from retrograd.marks import refuses
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import explained, warn_once
+from retrograd.ops.determinism import uninitialized
 from retrograd.ops.kinds import DType, Ints
 from retrograd.ops.making.arguments import size_argument
+from retrograd.ops.making.storages import TypedStorage as TypedStorage
+from retrograd.ops.making.storages import UntypedStorage as UntypedStorage
+from retrograd.ops.making.storages import address_of as address_of
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensor.size import (
-    CPU,
-    Device,
     Size,
     channels_last,
     channels_last_3d,
     contiguous_format,
-    device,
     memory_format,
     preserve_format,
 )
@@ -70,7 +70,9 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 def _existing_dim(dim: int, ndim: int) -> int:
     if ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise explained(
+            IndexError(f"Dimension specified as {dim} but tensor has no dimensions"), code="RG205"
+        )
     if not -ndim <= dim < ndim:
         raise explained(
             IndexError(
@@ -181,7 +183,7 @@ def _laid_out(xp: Namespace, shape: tuple[int, ...], dtype: DType, axes: Sequenc
 
 def array_like(array: Array, dtype: DType, order: memory_format | None = None) -> Array:
     """Uninitialised memory in the shape of `array` and in its memory order, without its gaps."""
-    if type(array) is SPARSE_ARRAY:
+    if type(array) in STRANGERS:
         raise no_elements(array)
     xp = xp_of(array)
     if order is None or order is preserve_format:
@@ -218,14 +220,6 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 # -------------------------------------------------------------------------------------- storage
 
 
-def address_of(array: Array) -> int:
-    """Where the first element lies."""
-    found = BACKENDS.get(type(array))
-    if found is None:  # of a batch: has facts, but no elements
-        return int(array.ctypes.data)
-    return found.address(array)
-
-
 def owner_of(array: Array) -> Array:
     """The array that owns the memory, or the last one known on the way to it."""
     while True:
@@ -241,6 +235,13 @@ def region(flat: Array, shape: Sequence[int], offset: int, strides: Sequence[int
     """A part of a flat array, by offset and strides in elements; raises if it lies outside."""
     unit = flat.itemsize
     steps = [stride * unit for stride in strides]
+    backend = backend_of(flat)
+    if backend is not CPU:
+        last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        if offset < 0 or (0 not in shape and offset + last >= flat.size):
+            raise ValueError("strides is incompatible with shape and size of the storage")
+        found: Array = backend.xp.strided(flat, tuple(shape), steps, offset * unit)
+        return found
     # as bytes, because not every dtype is known to the buffer protocol
     return np.ndarray(tuple(shape), flat.dtype, flat.view(np.uint8), offset * unit, steps)
 
@@ -260,128 +261,16 @@ def storage_offset(self: Tensor) -> int:
     return (address_of(self._array) - address_of(owner_of(array))) // self._array.itemsize
 
 
-class UntypedStorage:
-    """The bytes behind a tensor and its views."""
-
-    def __init__(self, array: Array) -> None:
-        self._owner = array
-
-    def nbytes(self) -> int:
-        """How many bytes there are."""
-        return self._owner.nbytes
-
-    def size(self) -> int:
-        """How many bytes there are."""
-        return self._owner.nbytes
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return address_of(self._owner) if self._owner.size else 0
-
-    def element_size(self) -> int:
-        """Bytes of one element of a storage: one."""
-        return 1
-
-    def tolist(self) -> list[int]:
-        """All bytes as numbers."""
-        return list(self._owner.tobytes("A"))
-
-    def __len__(self) -> int:
-        return self._owner.nbytes
-
-    def __getitem__(self, index: int | slice) -> UntypedStorage | int | bytes:
-        if isinstance(index, slice):  # the same memory, as a storage of its own
-            return UntypedStorage(self._owner.reshape(-1, order="A").view(np.uint8)[index])
-        return self._owner.tobytes("A")[index]
-
-    @property
-    def device(self) -> device:
-        """Where the bytes are: on the CPU."""
-        return CPU
-
-    def untyped(self) -> UntypedStorage:
-        """The storage itself: it has no type."""
-        return self
-
-    def cpu(self) -> UntypedStorage:
-        """The storage itself: it is on the CPU."""
-        return self
-
-    @classmethod
-    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The bytes of a file, which stay in the file until they are used.
-
-        Writing into them writes into the file if it is `shared`.
-        """
-        import mmap
-
-        with open(filename, "r+b" if shared else "rb") as file:
-            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-            mapped = mmap.mmap(file.fileno(), nbytes, access=access)
-        return cls(np.frombuffer(mapped, np.uint8))
-
-    def __repr__(self) -> str:
-        values = "".join(f" {byte}\n" for byte in self.tolist())
-        return f"{values}[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
-
-
-class TypedStorage:
-    """The elements behind a tensor and its views, in memory order."""
-
-    def __init__(self, array: Array) -> None:
-        self._owner = array
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The type of the elements."""
-        return dtypes.from_numpy_dtype(self._owner.dtype)
-
-    def size(self) -> int:
-        """How many elements there are."""
-        return self._owner.size
-
-    def nbytes(self) -> int:
-        """How many bytes there are."""
-        return self._owner.nbytes
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return address_of(self._owner) if self._owner.size else 0
-
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return self._owner.itemsize
-
-    def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return UntypedStorage(self._owner)
-
-    def tolist(self) -> list[complex]:
-        """All elements as numbers."""
-        flat = self._owner.reshape(-1, order="A")
-        return (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
-
-    def __len__(self) -> int:
-        return self._owner.size
-
-    def __getitem__(self, index: int) -> complex:
-        return self.tolist()[index]
-
-    def __repr__(self) -> str:
-        values = "".join(f" {value}\n" for value in self.tolist())
-        kind = f"dtype={self.dtype!r}, device=cpu"
-        return f"{values}[torch.storage.TypedStorage({kind}) of size {len(self)}]"
-
-
 def _storage_owner(tensor: Tensor) -> Array:
     if type(tensor._array) is SPARSE_ARRAY:
         name = "SparseTensorImpl" if tensor.is_sparse else "SparseCsrTensorImpl"
-        raise explained(NotImplementedError(f"Cannot access storage of {name}"))
+        raise explained(NotImplementedError(f"Cannot access storage of {name}"), code="RG306")
     own = owner_of(tensor._array)
     if tensor._view is None:
         return own
     base = owner_of(tensor._view.base._array)
-    return base if np.may_share_memory(own, base) else own  # else one got other memory by `.data`
+    shares = type(own) is type(base) and xp_of(own).shares_memory(own, base)
+    return base if shares else own  # else one got other memory by `.data`
 
 
 @tensor_method
@@ -397,7 +286,8 @@ def storage(self: Tensor) -> TypedStorage:
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "
         "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-        "tensor.storage()"
+        "tensor.storage()",
+        user_level(),
     )
     return TypedStorage(_storage_owner(self))
 
@@ -438,6 +328,7 @@ def in_same_memory(tensor: Tensor, shape: tuple[int, ...]) -> Array:
     if not np.shares_memory(memory, owner) or memory.size - offset < count:
         grown = np.empty(offset + count, array.dtype)
         grown[: memory.size] = memory[: grown.size]
+        uninitialized(grown[memory.size :])
         memory = grown
     return memory[offset : offset + count].reshape(shape)
 
@@ -555,34 +446,3 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both tensors have the same shape."""
     return bool(self._array.shape == other._array.shape)
-
-
-@tensor_method
-def is_shared(self: Tensor) -> bool:
-    """Whether the memory is shared between processes: never."""
-    return False
-
-
-@tensor_method
-@refuses("tensors are copied between processes, not shared")
-def share_memory_(self: Tensor) -> Tensor:
-    """Raise: memory that processes share is not supported."""
-    raise explained(
-        NotImplementedError(
-            "retrograd does not support share_memory_(): tensors are not shared between processes"
-        ),
-        code="RG901",
-    )
-
-
-@tensor_method
-def is_pinned(self: Tensor, device: Device = None) -> bool:
-    """Whether the memory is pinned for an accelerator: never."""
-    return False
-
-
-@tensor_method
-@refuses("there is no accelerator to pin memory for")
-def pin_memory(self: Tensor, device: Device = None) -> Tensor:
-    """Raise: pinned memory is for accelerators."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")

@@ -12,6 +12,7 @@ from typing import Any
 from retrograd.above import above
 from retrograd.dtypes import dtype
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops.kinds import Ints
 from retrograd.ops.making.arguments import size_argument
@@ -67,7 +68,8 @@ def storage_type(self: Tensor) -> Any:
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "
         "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-        "tensor.storage()"
+        "tensor.storage()",
+        user_level(),
     )
     return storage_class(self.dtype)
 
@@ -87,14 +89,14 @@ def _resized(self: Tensor, shape: tuple[int, ...]) -> Tensor:
 @tensor_method
 def resize(self: Tensor, *sizes: Ints) -> Tensor:
     """Deprecated: `reshape` to sizes with as many elements."""
-    warn_once("non-inplace resize is deprecated")
+    warn_once("non-inplace resize is deprecated", user_level())
     return _resized(self, size_argument("resize", sizes, {}))
 
 
 @tensor_method
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """Deprecated: `reshape` to the size of a tensor with as many elements."""
-    warn_once("non-inplace resize_as is deprecated")
+    warn_once("non-inplace resize_as is deprecated", user_level())
     return _resized(self, tuple(tensor.shape))
 
 

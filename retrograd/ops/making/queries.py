@@ -10,6 +10,7 @@ import numpy as np
 from retrograd import dtypes
 from retrograd.engine.views import bump, check_writable
 from retrograd.ops import errors
+from retrograd.ops.kinds import wrap_dims
 from retrograd.ops.linalg.matmul import finish
 from retrograd.ops.making.memory import TypedStorage, UntypedStorage
 from retrograd.ops.registry import RECORDED, attach, composite, function_only
@@ -176,10 +177,18 @@ def hash_tensor(
         )
     whole = input.dtype.category < dtypes.FLOAT
     wide = input._array.astype(np.int64 if whole else np.float64).view(np.uint64)
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    axes = tuple(d % input.ndim for d in dims) if dims and input.ndim else None
+    dims = tuple(dim) if isinstance(dim, (list, tuple)) else (int(dim),)
+    axes = wrap_dims(dims, input.ndim)
+    for place in axes if dims else ():
+        if not input.shape[place]:
+            raise IndexError(f"hash_tensor: Expected reduction dim {place} to have non-zero size.")
+    if not dims and not input.numel():
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify "
+            "the reduction dim with the 'dim' argument."
+        )
     xor: Any = np.bitwise_xor  # whose stubs know `keepdims` as a literal only
-    found = xor.reduce(wide, axis=axes, keepdims=keepdim)
+    found = xor.reduce(wide, axis=axes or None, keepdims=keepdim)
     return finish("hash_tensor", wrap(np.asarray(found)), out)
 
 

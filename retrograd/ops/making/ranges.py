@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from retrograd import dtypes
-from retrograd.notices import explained
+from retrograd.lifecycle.site import user_level
+from retrograd.ops.errors import not_implemented_for
 from retrograd.ops.making.arguments import (
     as_integer,
     as_number,
@@ -78,10 +79,7 @@ def arange(
         else:
             kind = dtypes.int64
     if kind.category in (dtypes.BOOL, dtypes.COMPLEX):
-        raise explained(
-            NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'"),
-            code="RG304",
-        )
+        raise not_implemented_for("arange_cpu", kind.numpy)
     array = _arange(start, end, step, kind)
     return deliver("arange", place.from_numpy(array), out, dtype, requires_grad)
 
@@ -131,7 +129,7 @@ def _range(
         "is inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
         "values in [start, end).",
         UserWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
     if end is None:
         start, end = 0, start
@@ -139,6 +137,8 @@ def _range(
     place = check_place("range", layout, device, pin_memory)
     _check_range(first, last, width)
     kind = dtypes.as_dtype(dtype, "range") or dtypes.get_default_dtype()
+    if kind is dtypes.complex32:
+        raise not_implemented_for("range_cpu", kind.numpy)
     count = int((last - first) / width + 1)
     array = (np.arange(count, dtype=np.float64) * width + first).astype(kind.numpy)
     return deliver("range", place.from_numpy(array), out, dtype, requires_grad)
@@ -148,6 +148,7 @@ attach(_range, public=("range",))
 
 
 _COMPLEX_NAMES = {
+    dtypes.complex32: "c10::complex<c10::Half>",
     dtypes.complex64: "c10::complex<float>",
     dtypes.complex128: "c10::complex<double>",
 }
@@ -163,10 +164,8 @@ def _spaced_type(dtype: dtypes.dtype | None, name: str, *bounds: object) -> dtyp
             f"torch.{name}(): inferred dtype {_COMPLEX_NAMES[dtypes.default_complex()]} can't be "
             f"safely cast to passed dtype {kind.type_name}"
         )
-    if kind is dtypes.bool_:
-        raise explained(
-            NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'"), code="RG304"
-        )
+    if kind is dtypes.bool_ or kind is dtypes.complex32:
+        raise not_implemented_for(f"{name}_cpu", kind.numpy)
     return kind
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd import dtypes, samples
 from retrograd.backend.cpu_rows import compiled_first, rows
+from retrograd.notices import explained
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
 from retrograd.ops.making.arguments import as_element, check_limits
 from retrograd.ops.neural.operand_checks import floating_only
@@ -52,8 +53,10 @@ def _relu_gradient(xp: Namespace, grad: Array, output: Array) -> Array:
 def _check_relu(input: Array) -> None:
     if input.dtype is dtypes.B8:
         raise RuntimeError("Boolean inputs not supported for relu")
-    if input.dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+    if input.dtype in dtypes.COMPLEX_TYPES:
+        raise explained(
+            NotImplementedError("clamp is not supported for complex types"), code="RG304"
+        )
 
 
 @op(
@@ -185,7 +188,9 @@ def _check_hardtanh(input: Array, min_val: float, max_val: float) -> None:
     if input.dtype is dtypes.B8:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+        raise explained(
+            NotImplementedError("clamp is not supported for complex types"), code="RG304"
+        )
     if input.dtype.kind == "u" and int(min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     for limit in (min_val, max_val):

@@ -8,6 +8,8 @@ from typing import Any
 from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral import pooling as kernels
 from retrograd.backend.neutral.arrangement import arranged
+from retrograd.notices import runtime_error
+from retrograd.ops.determinism import alert_not_deterministic
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.pooling_checks import check_line_dimensions, one_number
 from retrograd.ops.neural.windows import (
@@ -155,15 +157,17 @@ def _check_shape(function: str, dimensions: int, shape: Shape, first: int) -> No
     """Raise unless the dimensions from `first`, counted from the channels, have elements."""
     if len(shape) not in (dimensions + 1, dimensions + 2):
         colon = ":" if "max" in function else ""
-        raise RuntimeError(
+        raise runtime_error(
             f"{function}(): Expected {dimensions + 1}D or {dimensions + 2}D tensor, but got{colon} "
-            f"{list(shape)}"
+            f"{list(shape)}",
+            code="RG210",
         )
     for dim in range(len(shape) - dimensions - 1 + first, len(shape)):
         if shape[dim] == 0:
-            raise RuntimeError(
+            raise runtime_error(
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
-                f"input has sizes {list(shape)} with dimension {dim} being empty"
+                f"input has sizes {list(shape)} with dimension {dim} being empty",
+                code="RG210",
             )
 
 
@@ -372,7 +376,7 @@ def _check_unpool(input: Tensor, indices: Tensor, size: list[int], dimensions: i
     name = f"max_unpooling{dimensions}d"
     if indices._array.dtype.name != "int64":
         found = f" but got: {indices.dtype.type_name}" if dimensions == 2 else ""
-        raise RuntimeError(f"elements in indices should be type int64{found}")
+        raise runtime_error(f"elements in indices should be type int64{found}", code="RG305")
     if len(shape) not in (dimensions + 1, dimensions + 2):
         raise RuntimeError(
             f"Input to {name} should be a {dimensions + 1}d or {dimensions + 2}d Tensor, but got a "
@@ -385,9 +389,10 @@ def _check_unpool(input: Tensor, indices: Tensor, size: list[int], dimensions: i
         )
     for dim in range(len(shape) - dimensions - 1, len(shape)):
         if shape[dim] == 0:
-            raise RuntimeError(
+            raise runtime_error(
                 f"{name}_forward_out_cpu(): Expected input to have non-zero size for non-batch "
-                f"dimensions, but got {list(shape)} with dimension {dim} being empty."
+                f"dimensions, but got {list(shape)} with dimension {dim} being empty.",
+                code="RG210",
             )
     flat = indices._elements()
     count = 1
@@ -419,6 +424,7 @@ def _unpool(
     if input._array.ndim < len(kernel) or len(kernel) != dimensions:
         raise IndexError("tuple index out of range")
     size = _unpooled_size(input._array.shape, kernel, steps, pads, output_size)
+    alert_not_deterministic(f"max_unpooling{max(dimensions, 2)}d_forward_out")
     if dimensions == 3 and min(steps) <= 0:
         raise RuntimeError(f"strides should be greater than zero, but got stride: {list(steps)}")
     if dimensions == 1:

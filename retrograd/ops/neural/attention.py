@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import CPU, xp_of
+from retrograd.backend import BACKENDS, CPU, apart, xp_of
 from retrograd.backend.cpu_rows import compiled_first
 from retrograd.engine.state import TRANSFORMS
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, DType, Gradients, Namespace, wrap_dim
 from retrograd.ops.neural.dropout import dropout_of
@@ -104,6 +106,107 @@ def _attention(
 compiled_first("_attention", "attention")
 
 
+# --------------------------------------------------------------------- the form without scores
+
+
+def _efficient_gradients(
+    m: Table,
+    g: Sequence[Tensor],
+    needs: tuple[bool, ...],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Any,
+    is_causal: bool,
+    scale: float,
+    *_: Any,
+) -> Gradients:
+    """From scores that are made again; a kernel that has none needs the results too."""
+    mask = _added_mask(m.xp, query, key, attn_mask, is_causal)
+    return _gradients(m, g[0], needs, query, key, value, mask, scale)
+
+
+def _recorded_efficient_gradients(
+    g: Sequence[Tensor],
+    needs: tuple[bool, ...],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float,
+    *_: Any,
+) -> Gradients:
+    mask = _float_mask(query, key, attn_mask, is_causal)
+    return _gradients(RECORDED, g[0], needs, query, key, value, mask, scale)
+
+
+table_entry(
+    "_efficient_attention_gradients",
+    lambda xp, *facts: _efficient_gradients(xp.raw, *facts),
+    _recorded_efficient_gradients,
+)
+
+
+def _added_mask(xp: Namespace, query: Any, key: Any, mask: Any, is_causal: bool) -> Any:
+    """A mask of any form as numbers that are added to scores; None where there is none."""
+    if is_causal:
+        return _causal_mask(xp, query.shape[-2], key.shape[-2], query.dtype)
+    if mask is not None and mask.dtype.kind == "b":
+        return xp.where(mask, 0.0, -_INF).astype(query.dtype)
+    return mask
+
+
+@op(
+    gradients=lambda m, g, needs, query, key, value, attn_mask, is_causal, scale, out0, out1: (
+        m._efficient_attention_gradients(
+            g, needs, query, key, value, attn_mask, is_causal, scale, out0, out1
+        )
+    ),
+    differentiable=("query", "key", "value"),
+    outputs=2,
+    nondifferentiable=(1,),
+    node_name="ScaledDotProductEfficientAttentionBackward0",
+    aten="_scaled_dot_product_efficient_attention",
+    event="retrograd::attention",
+)
+def _efficient_attention(
+    xp: Namespace,
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    is_causal: bool,
+    scale: float,
+) -> tuple[Array, Array]:
+    """Attention, and the logarithm of each query's sum of exponentials: inf where it sees nothing.
+
+    For devices with a kernel that keeps no scores; a mask of truth values says where attention may
+    go.
+    """
+    scores = xp.matmul(xp.multiply(query, scale), xp.swapaxes(key, -2, -1))
+    mask = _added_mask(xp, query, key, attn_mask, is_causal)
+    if mask is not None:
+        scores += mask
+    sums = xp.log(xp.sum(xp.exp(scores), axis=-1))
+    totals = xp.where(sums == -_INF, _INF, sums)
+    return xp.matmul(_softmax_rows(xp, scores), value), totals
+
+
+_WIDEST = 128  # of a head, for the kernels there are
+
+
+def _has_no_scores(query: Tensor, attn_mask: Tensor | None) -> bool:
+    """Whether the operands' device has a kernel for them that keeps no scores."""
+    array = query._array
+    backend = BACKENDS.get(type(array))
+    if backend is None or "_efficient_attention" not in backend.overrides:
+        return False
+    fits = attn_mask is None or attn_mask.dtype in (dtypes.bool_, query.dtype)
+    wide = query.dtype is dtypes.float64 or array.shape[-1] > _WIDEST
+    return fits and not wide and not TRANSFORMS.active
+
+
 def _is_fusible(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
 ) -> bool:
@@ -133,9 +236,10 @@ def _check(
         )
     if not query.dtype == key.dtype == value.dtype:
         names = [_c_name(x.dtype) for x in three]
-        raise RuntimeError(
+        raise runtime_error(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{names[0]} key.dtype: {names[1]} and value.dtype: {names[2]} instead."
+            f"{names[0]} key.dtype: {names[1]} and value.dtype: {names[2]} instead.",
+            code="RG301",
         )
     if attn_mask is not None:
         if is_causal:
@@ -144,10 +248,11 @@ def _check(
                 "is_causal=True"
             )
         if attn_mask.dtype not in (dtypes.bool_, dtypes.float32, query.dtype):
-            raise RuntimeError(
+            raise runtime_error(
                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                 f"attn_mask.dtype: {_c_name(attn_mask.dtype)} and  query.dtype: "
-                f"{_c_name(query.dtype)} instead."
+                f"{_c_name(query.dtype)} instead.",
+                code="RG301",
             )
         wrap_dim(-2, attn_mask.ndim)
     if not query.dtype.is_floating_point:
@@ -245,6 +350,16 @@ def _attention_samples() -> list[Sample]:
     ]
 
 
+def _check_devices(query: Tensor, key: Tensor, value: Tensor) -> None:
+    if apart(query._array, key._array) or apart(query._array, value._array):
+        places = [x.device for x in (query, key, value)]
+        raise runtime_error(
+            "Expected query, key, and value to have the same device type, but got query.device: "
+            f"{places[0]} key.device: {places[1]} and value.device: {places[2]} instead.",
+            code="RG308",
+        )
+
+
 @functional(samples=_attention_samples, autocast="lower")
 def scaled_dot_product_attention(
     query: Tensor,
@@ -264,10 +379,19 @@ def scaled_dot_product_attention(
             [0.3302, 0.6698]])
     """
     _check(query, key, value, attn_mask, is_causal)
+    _check_devices(query, key, value)
     if scale is None:
         scale = 1 / math.sqrt(max(query._array.shape[-1], 1))
     if enable_gqa:
         key, value = _repeat_heads(query, key, value)
+    if _has_no_scores(query, attn_mask) and _is_fusible(query, key, value, attn_mask, dropout_p):
+        if attn_mask is not None:
+            shape = (*query._array.shape[:3], key._array.shape[2])
+            common_shape(shape, attn_mask._array.shape)
+        found: tuple[Tensor, Tensor] = RECORDED._efficient_attention(
+            query, key, value, attn_mask, is_causal, float(scale)
+        )
+        return found[0]
     mask = _float_mask(query, key, attn_mask, is_causal)
     if _is_fusible(query, key, value, mask, dropout_p):
         if mask is not None:
@@ -345,7 +469,7 @@ def _additive(
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
             "instead.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     if mask.dtype is not dtypes.bool_:
         return mask

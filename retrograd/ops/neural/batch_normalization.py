@@ -248,7 +248,7 @@ def _check_sizes(array: Array, operands: Operands, training: bool) -> None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif value._array.size != channels:
             raise runtime_error(
-                f"{name} should contain {channels} elements not {value._array.size}"
+                f"{name} should contain {channels} elements not {value._array.size}", code="RG210"
             )
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from retrograd import dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.loss_reduction import (
@@ -395,7 +396,7 @@ def kl_div(
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
             "release.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     if reduction != "batchmean":
         reduction_code(reduction)
@@ -515,5 +516,5 @@ def multilabel_soft_margin_loss(
         losses = losses * weight
     losses = losses.sum(-1) / input._array.shape[-1]
     if reduction not in _WAYS:
-        raise ValueError(f"{reduction} is not valid")
+        raise ValueError(reduction + " is not valid")
     return apply_reduction(losses, reduction)

@@ -13,6 +13,7 @@ from retrograd import dtypes
 from retrograd.backend.cpu_rows import compiled_first
 from retrograd.backend.neutral import convolution as kernels
 from retrograd.backend.neutral.arrangement import arranged
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Index, Ints, Namespace
 from retrograd.ops.neural.convolution_checks import (
@@ -263,7 +264,7 @@ def _same_padding(
             "Using padding='same' with even kernel lengths and odd dilation may require a "
             "zero-padded copy of the input be created",
             UserWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )
         pad = [side for amount in reversed(total) for side in (0, amount % 2)]
         input = RECORDED.constant_pad_nd(input, tuple(pad), 0)

@@ -11,6 +11,7 @@ from retrograd.ops.sizes import Shape
 
 _C_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex32": "c10::complex<c10::Half>",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long int",
     "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
 }  # fmt: skip
@@ -26,7 +27,7 @@ def check_types(
         raise errors.not_implemented_for("slow_conv2d_cpu", input.dtype)
     # A transposed convolution looks at its weight first.
     if transposed and weight_kind is not kind:
-        raise errors.runtime_error(_unlike_weight(kind, weight_kind))
+        raise errors.runtime_error(_unlike_weight(kind, weight_kind), code="RG301")
     if bias is not None and bias.dtype != input.dtype:
         bias_kind = dtypes.from_numpy_dtype(bias.dtype)
         raise errors.runtime_error(
@@ -35,7 +36,7 @@ def check_types(
             code="RG301",
         )
     if weight_kind is not kind:
-        raise errors.runtime_error(_unlike_weight(kind, weight_kind))
+        raise errors.runtime_error(_unlike_weight(kind, weight_kind), code="RG301")
     if kind.category == dtypes.INTEGER and kind is not dtypes.int64:
         if transposed:
             raise errors.not_implemented_for("slow_conv_transpose2d_out_cpu", input.dtype)

@@ -35,9 +35,10 @@ def _check(
     if not log_probs.size:
         raise RuntimeError("log_probs tensor must not be empty")
     if len(shape) != 3:
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"Expected 3-dimensional tensor, but got {len(shape)}-dimensional tensor for argument "
-            f"#1 'log_probs' {_WHERE}"
+            f"#1 'log_probs' {_WHERE}",
+            code="RG210",
         )
     frames, batch, labels = shape
     if not 0 <= blank < labels:
@@ -81,7 +82,10 @@ def _check_labels(xp: Namespace, targets: Array, lengths: Array, labels: int) ->
         targets = targets[xp.arange(targets.shape[1]) < lengths[:, None]]
     bad = targets[(targets < 0) | (targets >= labels)]
     if bad.size:
-        raise IndexError(f"ctc_loss: target {int(bad[0])} is out of bounds for {labels} labels")
+        raise errors.explained(
+            IndexError(f"ctc_loss: target {int(bad[0])} is out of bounds for {labels} labels"),
+            code="RG204",
+        )
 
 
 # ------------------------------------------------------------------------------- path arithmetic

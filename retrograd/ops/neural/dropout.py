@@ -16,14 +16,20 @@ from retrograd.above import above
 from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.slices import copy_with_strides
 from retrograd.engine.state import STATE, TRANSFORMS
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array
 from retrograd.ops.registry import OPS, RECORDED, attach, functional
 from retrograd.random.discrete import bernoulli
-from retrograd.random.generator import Position
-from retrograd.random.layout import fill_, new_like
+from retrograd.random.layout import fill_, is_dense, new_like
 from retrograd.random.mapping import batches, is_mapped
-from retrograd.random.state import default_generator
+from retrograd.random.state import (
+    Generator,
+    Positions,
+    generator_or_default,
+    positions,
+    replayed,
+)
 from retrograd.samples import Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -37,34 +43,59 @@ def _check_probability(p: float, kind: type[Exception]) -> None:
         raise kind(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _noise(array: Array, keep: float, features: bool) -> Tensor:
-    """What an input is multiplied with, one element per channel for `features`."""
+def _noise(array: Array, keep: float, features: bool, plain: bool = False) -> Tensor:
+    """What an input is multiplied with, one element per channel for `features`.
+
+    plain  for dropout of elements, which devices may draw otherwise than `bernoulli_`
+    """
     wanted = _feature_shape(array) if features else array
     if TRANSFORMS.active and is_mapped():
 
         def draw(shape: tuple[int, ...]) -> Tensor:
-            return _noise(xp_of(array).empty(shape, array.dtype), keep, False)
+            return _noise(xp_of(array).empty(shape, array.dtype), keep, False, plain)
 
         return batches().by_shape(draw, wanted.shape)
-    return wrap(_ones_and_zeros(wanted, keep))
+    return wrap(_ones_and_zeros(wanted, keep, plain and not features))
 
 
-def _ones_and_zeros(array: Array, keep: float) -> Array:
+def ones_kept(input: Tensor, keep: float) -> Tensor:
+    """A one for each element that dropout keeps, else a zero."""
+    return _noise(input._array, keep, False, True)
+
+
+def _ones_and_zeros(array: Array, keep: float, plain: bool) -> Array:
     """An array like `array`, laid out as it is: one with probability `keep`, else zero."""
+    backend = backend_of(array)
+    source = generator_or_default(None, "dropout", backend)
+    if plain and source.samplers is not None:
+        return _kept(array, keep, source, backend.address(array))
     if array.flags.c_contiguous:
-        return backend_of(array).drawn(_in_rows, array.shape, array.dtype, keep)
-    return backend_of(array).drawn(_laid_out, array, keep)
+        return backend.drawn(_in_rows, source, array.shape, array.dtype, keep)
+    return backend.drawn(_laid_out, source, array, keep)
 
 
-def _in_rows(shape: tuple[int, ...], dtype: Any, keep: float) -> Array:
-    made: Array | None = kernels.draw_ones(default_generator, shape, dtype, keep)
-    if made is not None:
-        return made
-    return bernoulli(default_generator, math.prod(shape), keep, dtype).reshape(shape)
+def _in_rows(source: Generator, shape: tuple[int, ...], dtype: Any, keep: float) -> Array:
+    made: Array | None = None
+    if source.samplers is None:
+        made = kernels.draw_ones(source, shape, dtype, keep)
+    return bernoulli(source, math.prod(shape), keep, dtype).reshape(shape) if made is None else made
 
 
-def _laid_out(array: Array, keep: float) -> Array:
-    return fill_(new_like(array), bernoulli(default_generator, array.size, keep, array.dtype))
+def _laid_out(source: Generator, array: Array, keep: float) -> Array:
+    # a view of what is not contiguous is made anew without gaps
+    return fill_(new_like(array), bernoulli(source, array.size, keep, array.dtype))
+
+
+def _kept(array: Array, keep: float, source: Generator, address: int) -> Array:
+    """Dropout's own draw on a device: a thread takes as many elements as it loads at once."""
+    width = 16 // array.itemsize if is_dense(array) else 1
+    while width > 1 and (array.size % width or address % (width * array.itemsize)):
+        width //= 2
+    flat = source.samplers.kept(array.size, keep, width).astype(array.dtype)
+    if width == 1:  # by the index, where the others go by the place in memory
+        drawn: Array = flat.reshape(array.shape)
+        return drawn
+    return fill_(new_like(array), flat)
 
 
 def _check_type(array: Array) -> None:
@@ -93,24 +124,27 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, features: bool = 
         return input
     if p == 1:
         return _multiply(input, wrap(xp_of(array).zeros((), array.dtype)), inplace)
-    begin = None if STATE.draws is None else default_generator.position()
-    noise = _noise(array, 1 - p, features)
+    begin = None if STATE.draws is None else positions()
+    noise = _noise(array, 1 - p, features, not inplace)
     _check_type(array)
     drawn = noise._elements()  # fresh: ours to write
     drawn /= 1 - p
     if STATE.draws is not None and begin is not None and not TRANSFORMS.active:
-        STATE.draws.drew(noise, _drawn_again(begin, array, 1 - p, features))
+        again = _drawn_again(begin, array, 1 - p, features, not inplace)
+        STATE.draws.drew(noise, again)
     return _multiply(input, noise, inplace)
 
 
-def _drawn_again(begin: Position, like: Array, keep: float, features: bool) -> Callable[[], Array]:
+def _drawn_again(
+    begin: Positions, like: Array, keep: float, features: bool, plain: bool
+) -> Callable[[], Array]:
     """A function that draws the same noise again, and leaves the generator as it is."""
     xp, shape, strides, dtype = xp_of(like), like.shape, like.strides, like.dtype
 
     def draw() -> Array:
         again = copy_with_strides(xp.empty(shape, dtype), strides)
-        with default_generator.replayed(begin):
-            noise = _noise(again, keep, features)._elements()
+        with replayed(begin):
+            noise = _noise(again, keep, features, plain)._elements()
         noise /= keep
         return noise
 
@@ -268,7 +302,7 @@ def _warn_rank(name: str, rank: int, spatial: int) -> None:
         f"{spatial} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
         f"{spatial + 1}D or {spatial + 2}D inputs).",
         UserWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 
@@ -289,7 +323,7 @@ def dropout2d(
             "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
             "dropout behavior, please switch to using dropout1d instead.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     return _drop(input, p, training, inplace, True)
 

@@ -14,6 +14,7 @@ from retrograd.backend.quiet import quiet
 from retrograd.engine.grad_mode import no_grad
 from retrograd.engine.state import TRANSFORMS
 from retrograd.engine.views import bump, check_writable
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example, level_in
 from retrograd.ops.indexing.gathering import first_outside
@@ -168,6 +169,9 @@ def _look_up(
 @by_example
 def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the named rows that are longer than `max_norm`."""
+    for number, (name, value) in enumerate({"max_norm": max_norm, "norm_type": norm_type}.items()):
+        if not isinstance(value, (int, float)):
+            raise errors.argument_type("embedding_renorm_", name, number + 3, "float", value)
     array = weight._array
     # Not recorded, so that a parameter, which is a leaf, may be shortened.
     with no_grad():
@@ -396,8 +400,10 @@ def _check_bag(
                 "of fixed length sequences. However, found offsets of type <class 'torch.Tensor'>"
             )
     elif input.ndim == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
         if not isinstance(offsets, Tensor):
-            raise ValueError(f"offsets has to be a 1D Tensor but got {_kind_name(offsets)}")
+            raise AttributeError(f"'{errors.type_name(offsets)}' object has no attribute 'dim'")
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
     else:
@@ -416,17 +422,14 @@ def _check_bag(
                 "GitHub."
             )
         if per_sample_weights.dtype is not weight.dtype:
-            raise RuntimeError(
+            raise errors.runtime_error(
                 "Expected tensor for argument #1 'weight' to have the same type as tensor for "
                 "argument #1 'per_sample_weights'; but type torch."
                 f"{weight.dtype.type_name}Tensor does not equal torch."
                 f"{per_sample_weights.dtype.type_name}Tensor (while checking arguments for "
-                "embedding_bag)"
+                "embedding_bag)",
+                code="RG301",
             )
-
-
-def _kind_name(value: object) -> str:
-    return "None" if value is None else str(type(value))
 
 
 def _bag_samples() -> list[Sample]:
@@ -505,7 +508,7 @@ def embedding_bag(
             "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
             "`embedding_bag(input, weight, ...)`.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         input, weight = weight, input
     _check_bag(input, weight, offsets, per_sample_weights, mode, scale_grad_by_freq)

@@ -146,9 +146,10 @@ def unfold(
     if len(shape) < 3:
         raise errors.dimension_range(max(len(shape), 1), len(shape))
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(shape)}"
+            f"dimensions for input, but got: {list(shape)}",
+            code="RG210",
         )
     windows = _count_windows(shape[-2:], kernel, gaps, pads, steps)
     if min(windows) < 1:
@@ -200,9 +201,10 @@ def fold(
     _check_windows(kernel, gaps, pads, steps)
     shape = input._array.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {list(shape)}"
+            f"non-zero dimensions for input, but got: {list(shape)}",
+            code="RG210",
         )
     if shape[-2] % (kernel[0] * kernel[1]):
         raise RuntimeError(

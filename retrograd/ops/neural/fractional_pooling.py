@@ -8,6 +8,7 @@ from typing import Any
 from retrograd.backend.neutral import fractional_pooling, pooling
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace
+from retrograd.ops.neural.operand_checks import no_backward
 from retrograd.ops.neural.windows import Sizes
 from retrograd.ops.registry import RECORDED, Table, functional, op
 from retrograd.ops.sizes import require_tensor
@@ -76,15 +77,13 @@ def _sizes(name: str, argument: str, place: int, value: object, count: int) -> t
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * count
     if not isinstance(value, Sequence) or not all(isinstance(each, int) for each in value):
-        raise errors.explained(
-            TypeError(
-                f"{name}(): argument '{argument}' (position {place}) must be tuple of ints, not "
-                f"{type(value).__name__}"
-            )
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {place}) must be tuple of ints, not "
+            f"{type(value).__name__}"
         )
     if len(value) != count:
         listed = "tuple of Ints" if count == 2 else "tuple of three Ints"
-        raise errors.runtime_error(f"{name}: {argument} must either be a single Int or {listed}")
+        raise RuntimeError(f"{name}: {argument} must either be a single Int or {listed}")
     return tuple(value)
 
 
@@ -96,13 +95,14 @@ def _check(
     alone = dimensions + 1
     if len(shape) not in (alone, alone + 1):
         raise errors.runtime_error(
-            f"{name}: Expected {alone}D or {alone + 1}D tensor, but got: {[*shape]}"
+            f"{name}: Expected {alone}D or {alone + 1}D tensor, but got: {[*shape]}", code="RG210"
         )
     for axis in range(len(shape) - alone, len(shape)):
         if shape[axis] == 0:
             raise errors.runtime_error(
                 f"{name}: Expected input to have non-zero size for non-batch dimensions, but "
-                f"got{[*shape]} with dimension {axis} being empty."
+                f"got{[*shape]} with dimension {axis} being empty.",
+                code="RG210",
             )
     axes = {"height": -2, "width": -1}
     if dimensions == 3:
@@ -112,22 +112,21 @@ def _check(
         if reach > shape[axis] or (dimensions == 3 and reach == shape[axis]):
             raise errors.runtime_error(
                 f"{name}: pool {word} {window[axis]} too large relative to input {word} "
-                f"{shape[axis]}"
+                f"{shape[axis]}",
+                code="RG210",
             )
     if min(output) < 0:
         full = [*shape[: len(shape) - dimensions], *output]
-        raise errors.runtime_error(
-            f"Trying to create tensor with negative dimension {min(output)}: {full}"
-        )
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output)}: {full}")
     if min(window) < 1:
-        raise errors.runtime_error(
-            f"{name}: kernel_size must be greater than 0, but got {[*window]}"
-        )
+        raise RuntimeError(f"{name}: kernel_size must be greater than 0, but got {[*window]}")
 
 
 def _check_samples(dimensions: int, input: Tensor, samples: Tensor) -> None:
     if samples.dtype is not input.dtype:
-        raise errors.runtime_error("Expect _random_samples to have the same dtype as input")
+        raise errors.runtime_error(
+            "Expect _random_samples to have the same dtype as input", code="RG301"
+        )
     problem = None
     alone = input.ndim == dimensions + 1
     if samples.ndim != 3:
@@ -139,7 +138,7 @@ def _check_samples(dimensions: int, input: Tensor, samples: Tensor) -> None:
     elif samples.shape[2] != dimensions:
         problem = f"Expect _random_samples.size(2) equals to {dimensions}; got {samples.shape[2]}."
     if problem is not None:
-        raise errors.runtime_error(problem)
+        raise RuntimeError(problem)
 
 
 def _pooled(
@@ -152,6 +151,10 @@ def _pooled(
 ) -> tuple[Tensor, Tensor]:
     name = f"fractional_max_pool{dimensions}d"
     require_tensor(name, input)
+    if random_samples is not None:
+        if not isinstance(random_samples, Tensor):
+            raise errors.argument_type(name, "random_samples", 4, "Tensor", random_samples)
+        no_backward(name, random_samples=random_samples)
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if output_size is None:

@@ -13,6 +13,7 @@ from numbers import Integral
 
 from retrograd import dtypes
 from retrograd.backend.neutral import grid_sampling as kernels
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Namespace
 from retrograd.ops.neural.windows import Sizes, refuse_types, require_tensors
@@ -244,9 +245,10 @@ def _sample(
         )
     for dim in range(2, len(shape)):
         if shape[dim] == 0:
-            raise RuntimeError(
+            raise errors.runtime_error(
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
-                f"has sizes {list(shape)} with dimension {dim} being empty"
+                f"has sizes {list(shape)} with dimension {dim} being empty",
+                code="RG210",
             )
     if len(shape) not in (4, 5) or len(shape) != len(places):
         wanted = 4 if len(shape) == 4 else 5
@@ -314,7 +316,7 @@ def grid_sample(
             f"'reflection', but got: '{padding_mode}'"
         )
     if align_corners is None:
-        warnings.warn(_CHANGED, UserWarning, stacklevel=2)
+        warnings.warn(_CHANGED, UserWarning, stacklevel=user_level())
     return _sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
@@ -355,6 +357,8 @@ def grid_sampler(
 )
 def affine_grid_generator(xp: Namespace, theta: Array, size: Sizes, align_corners: bool) -> Array:
     """The points that affine maps `theta` read an image of `size` at."""
+    if theta.ndim != 3:
+        raise errors.runtime_error("batch2 must be a 3D tensor", code="RG202")
     if theta.shape[0] != size[0]:
         raise errors.runtime_error(
             "Expected size for first two dimensions of batch2 tensor to be: "
@@ -402,7 +406,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
               [ 0.5000,  0.0000]]]])
     """
     if align_corners is None:
-        warnings.warn(_CHANGED, UserWarning, stacklevel=2)
+        warnings.warn(_CHANGED, UserWarning, stacklevel=user_level())
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
@@ -422,7 +426,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             "align_corners=True. This is not an intended use case of affine_grid. See the "
             "documentation of affine_grid for details.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

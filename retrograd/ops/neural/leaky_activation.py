@@ -21,9 +21,8 @@ from retrograd.ops.registry import (
     inplace_twin,
     op,
 )
-from retrograd.random import default_generator
 from retrograd.random.mapping import is_mapped
-from retrograd.random.state import Generator
+from retrograd.random.state import Generator, generator_or_default
 from retrograd.samples import FLOATS, HALVES, Sample, T
 from retrograd.tensor import Tensor, wrap
 
@@ -186,8 +185,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{slopes.size} and channel size = {channels}."
             )
     if slopes.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {slopes.ndim}"
+        raise errors.runtime_error(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {slopes.ndim}",
+            code="RG210",
         )
     floating_only("prelu_cpu")(array)
     if slopes.ndim != array.ndim:
@@ -254,7 +254,13 @@ def _random_slopes(array: Array, lower: float, upper: float) -> Array:
     xp = backend.xp
     noise: Array = xp.ones(array.shape, array.dtype)
     leaking = array <= 0
-    uniform = default_generator.float64s(int(xp.count_nonzero(leaking)))
+    source = generator_or_default(None, "rrelu", backend)
+    if source.samplers is not None:  # drawn for all elements
+        wide = dtypes.F64 if array.dtype is dtypes.F64 else dtypes.F32
+        drawn = source.samplers.of_reals("units", array.size, wide).reshape(array.shape)
+        slopes = drawn.astype(dtypes.F64) * (upper - lower) + lower
+        return xp.where(leaking, slopes.astype(array.dtype), noise)
+    uniform = source.float64s(int(xp.count_nonzero(leaking)))
     if array.dtype is not dtypes.F64:
         lower, upper = float(dtypes.F32.type(lower)), float(dtypes.F32.type(upper))
     noise[leaking] = backend.from_numpy(uniform) * (upper - lower) + lower

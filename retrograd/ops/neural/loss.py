@@ -9,6 +9,7 @@ from retrograd import dtypes
 from retrograd.backend import CPU
 from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.engine.grad_mode import no_grad
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.neural.loss_reduction import (
@@ -27,9 +28,9 @@ from retrograd.tensor import Tensor
 _EVERY = (*FLOATS, *HALVES)
 
 
-def warn_about_sizes(input: Tensor, target: Tensor, stacklevel: int = 4) -> None:
+def warn_about_sizes(input: Tensor, target: Tensor) -> None:
     """Say that broadcasting a target is rarely meant."""
-    warnings.warn(errors.target_size_warning(input.shape, target.shape), stacklevel=stacklevel)
+    warnings.warn(errors.target_size_warning(input.shape, target.shape), stacklevel=user_level())
 
 
 def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,7 +41,7 @@ def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         raise errors.without("size", target, input) from None
     if shape == other:
         return input, target
-    warn_about_sizes(input, target, 5)
+    warn_about_sizes(input, target)
     common = common_shape(shape, other)
     return (
         input if shape == common else input.expand(common),
@@ -440,6 +441,8 @@ def poisson_nll_loss(
     """The negative log-likelihood of counts, given the (logarithms of the) rates."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
+    if reduction != "none" and reduction != "mean" and reduction != "sum":
+        raise ValueError(reduction + " is not a valid value for reduction")
     code = reduction_code(reduction)
     return _poisson(input, target, log_input, full, eps, code)
 
@@ -503,7 +506,7 @@ def gaussian_nll_loss(
     """The negative log-likelihood of numbers, given means and variances."""
     var = _variance(input, var)
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+        raise ValueError(reduction + " is not valid")
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.kinds import Array, Namespace
 from retrograd.ops.registry import attach
 from retrograd.tensor import Tensor
@@ -25,7 +26,7 @@ def reduction_code(reduction: str) -> int:
         warnings.warn(
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
         return MEAN
     raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -46,7 +47,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
     return meant
 

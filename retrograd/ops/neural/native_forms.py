@@ -11,8 +11,8 @@ from retrograd.engine.state import STATE
 from retrograd.engine.views import check_writable
 from retrograd.ops import errors
 from retrograd.ops.linalg.tensor_products import bilinear
-from retrograd.ops.making.creation import empty
 from retrograd.ops.neural.batch_normalization import batch_norm_of
+from retrograd.ops.neural.dropout import ones_kept
 from retrograd.ops.neural.embedding import _renormalize
 from retrograd.ops.neural.embedding import embedding_bag as _bags
 from retrograd.ops.neural.normalization import (
@@ -97,9 +97,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """
     if p == 0 or train is False or not input.numel():
         return input.clone(), wrap(xp_of(input._array).ones(input.shape, dtypes.B8))
-    kept: Tensor = (
-        empty(input.shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p).bool()
-    )
+    kept = ones_kept(input, 1 - p).bool()
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return input * kept * scale, kept
 

@@ -599,6 +599,8 @@ def _group_norm_of(
     shape = input._array.shape
     batch, channels = shape[:2]
     places = math.prod(shape[2:])
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "

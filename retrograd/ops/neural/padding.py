@@ -85,7 +85,7 @@ def constant_pad_nd(xp: Namespace, input: Array, pad: Sizes, value: complex = 0)
 
 _C_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "int32": "int",
-    "complex64": "c10::complex<float>",
+    "complex32": "c10::complex<c10::Half>", "complex64": "c10::complex<float>",
 }  # fmt: skip
 
 
@@ -265,9 +265,10 @@ def _check_borders(input: Tensor, pad: Sizes, mode: str) -> int:
         )
     first = len(shape) - dimensions
     if mode != "circular" and 0 in shape[first - 1 :]:
-        raise RuntimeError(
+        raise errors.runtime_error(
             f"Expected {dimensions + 1}D or {dimensions + 2}D (batch mode) tensor with possibly 0 "
-            f"batch size and other non-zero dimensions for input, but got: {list(shape)}"
+            f"batch size and other non-zero dimensions for input, but got: {list(shape)}",
+            code="RG210",
         )
     for place, (before, after) in reversed(list(enumerate(_sides(pad)))):
         dim = first + place

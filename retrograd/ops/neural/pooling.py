@@ -8,7 +8,7 @@ which graphs can be walked twice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from retrograd import dtypes
@@ -546,14 +546,14 @@ def _lp_pool(
 ) -> Tensor:
     require_tensor(f"lp_pool{dimensions}d", input)
     size: Any = kernel_size
-    if dimensions > 1 and isinstance(kernel_size, (tuple, list)):
-        if len(kernel_size) != dimensions:
-            many = "not enough" if len(kernel_size) < dimensions else "too many"
-            got = f", got {len(kernel_size)}" if len(kernel_size) < dimensions else ""
-            raise ValueError(f"{many} values to unpack (expected {dimensions}{got})")
-        size = math.prod(kernel_size)
-    elif dimensions > 1:
-        size = size**dimensions
+    if dimensions > 1:
+        each = kernel_size if isinstance(kernel_size, Iterable) else (kernel_size,) * dimensions
+        if dimensions == 2:
+            height, width = each
+            size = height, width
+        else:
+            depth, height, width = each
+            size = depth, height, width
     if abs(norm_type) == math.inf:
         below = norm_type < 0
         sizes = -input.abs() if below else input.abs()
@@ -562,6 +562,8 @@ def _lp_pool(
         return -largest if below else largest
     average = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}[dimensions]
     mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    if dimensions > 1:
+        size = math.prod(size)
     if isinstance(size, (tuple, list)):
         raise errors.argument_type("mul", "other", 1, "Tensor", size)
     total = (mean.sign() * RECORDED.relu(mean.abs())).mul(size)

@@ -117,10 +117,11 @@ def _check_dimensions(function: str, dimensions: int, shape: Shape) -> None:
     )
 
 
-def _optional_batch(dimensions: int, shape: Shape) -> RuntimeError:
-    return RuntimeError(
+def _optional_batch(dimensions: int, shape: Shape) -> Exception:
+    return errors.runtime_error(
         f"Expected {dimensions + 1}D or {dimensions + 2}D (batch mode) tensor with optional 0 dim "
-        f"batch size for input, but got:{list(shape)}"
+        f"batch size for input, but got:{list(shape)}",
+        code="RG210",
     )
 
 
@@ -199,9 +200,10 @@ def check_max_pool1d(
 ) -> tuple[int, int, int, int]:
     """The four numbers of `max_pool1d`, checked."""
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
-            f"input, but got:{list(shape)}"
+            f"input, but got:{list(shape)}",
+            code="RG210",
         )
     values = {
         "kernel_size": window_option("max_pool1d", "kernel_size", 2, kernel_size),

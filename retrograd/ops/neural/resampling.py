@@ -6,12 +6,15 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Number
+from types import NoneType
 from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend.neutral import resampling as kernels
 from retrograd.backend.neutral.arrangement import arranged
+from retrograd.backend.neutral.resampling_bytes import interpolate_bytes
 from retrograd.engine.node import Node
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.neural.adaptive_pooling import (
@@ -82,8 +85,8 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
                 kernel_name, input, lambda kind: kind.is_floating_point or kind is dtypes.uint8
             )
             return
-        if input.dtype.name == "uint8" and dimensions == 2:
-            raise errors.unsupported(f"interpolate(..., mode='{mode}') of torch.uint8")
+        if input.dtype is dtypes.uint8.numpy and dimensions == 2:
+            return
         exact = (dtypes.float32, dtypes.float64)
         refuse_types(
             kernel_name,
@@ -94,9 +97,11 @@ def _declare(mode: str, dimensions: int, antialias: bool = False) -> None:
     def forward(
         xp: Namespace, input: Array, output_size: Sizes, align_corners: bool, scales: _Scales
     ) -> Array:
-        result = kernels.interpolate(
-            xp, input, output_size, along, align_corners, scales, antialias
-        )
+        asked = (along, align_corners, scales, antialias)
+        if input.dtype is dtypes.uint8.numpy and not along.startswith("nearest"):
+            result = interpolate_bytes(xp, input, output_size, *asked)
+        else:
+            result = kernels.interpolate(xp, input, output_size, *asked)
         return arranged(xp, result, input)
 
     def backward(
@@ -303,6 +308,8 @@ def interpolate(
     >>> torch.nn.functional.interpolate(torch.tensor([[[0.0, 1.0]]]), 4, mode="linear")
     tensor([[[0.0000, 0.2500, 0.7500, 1.0000]]])
     """
+    if not isinstance(mode, str):
+        mode = str(mode)  # for the message below: no list is looked up in a table
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(
@@ -342,6 +349,9 @@ def interpolate(
                 raise ValueError("Lanczos mode does not support align_corners=True")
             if mode == "lanczos" and not antialias:
                 raise ValueError("Lanczos mode requires antialias=True")
+            if not isinstance(align_corners, (bool, NoneType)):
+                name = _op_name(mode, len(shape) - 2, antialias)
+                raise errors.invalid_combination(name, [input, output_size, align_corners, scales])
             return _upsample(input, mode, antialias, bool(align_corners), output_size, scales)
         if mode in ("linear", "bilinear", "trilinear"):
             raise NotImplementedError(
@@ -358,7 +368,7 @@ def _deprecated(name: str) -> None:
     warnings.warn(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 

@@ -165,13 +165,13 @@ def _checked_dim(name: str, dim: int | None, input: Tensor) -> int:
     return int(dim.__index__())
 
 
-def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
+def _implicit_dim(name: str, input: Tensor) -> int:
     """The dimension that old code left out: the last of one or three, else the second."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
         UserWarning,
-        stacklevel=max(stacklevel, user_level()),  # how far a module is, depends on who calls it
+        stacklevel=user_level(),
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 
@@ -211,11 +211,13 @@ def _functional_softmax(
 ) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`.
 
+    `_stacklevel` is taken as in PyTorch and changes nothing: a warning is about the caller's line.
+
     >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _implicit_dim("softmax", input, _stacklevel)
+        dim = _implicit_dim("softmax", input)
     if dtype is not None:
         input = _cast_first("softmax", input, dtype)
     return RECORDED.softmax(input, _checked_dim("softmax", dim, input))
@@ -227,7 +229,7 @@ def _functional_log_softmax(
 ) -> Tensor:
     """``log(softmax(input))`` along `dim`, in one step."""
     if dim is None:
-        dim = _implicit_dim("log_softmax", input, _stacklevel)
+        dim = _implicit_dim("log_softmax", input)
     if dtype is not None:
         input = _cast_first("log_softmax", input, dtype)
     return RECORDED.log_softmax(input, _checked_dim("log_softmax", dim, input))
@@ -239,8 +241,8 @@ def softmin(
 ) -> Tensor:
     """The softmax of the negated input."""
     if dim is None:
-        dim = _implicit_dim("softmin", input, _stacklevel)
-    return _functional_softmax(-input, dim, dtype=dtype)
+        dim = _implicit_dim("softmin", input)
+    return (-input).softmax(dim) if dtype is None else (-input).softmax(dim, dtype=dtype)
 
 
 @functional(samples=lambda: [Sample(T(3), dim=1), Sample(T(3, dtype="int64"), grad=False)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from retrograd.backend import backend_of
 from retrograd.engine.state import TRANSFORMS
 from retrograd.ops.elementwise.special import no_derivative
 from retrograd.ops.kinds import Array, Namespace
@@ -30,7 +29,7 @@ def _standard_gamma_grad(xp: Namespace, input: Array, output: Array) -> Array:
     node_name="StandardGammaBackward0",
 )
 def _draw_gamma(xp: Namespace, input: Array, generator: Generator) -> Array:
-    return continuous.standard_gamma(generator, np.asarray(input))
+    return continuous.standard_gamma(generator, input)
 
 
 @op(
@@ -45,7 +44,7 @@ def _dirichlet_grad(xp: Namespace, x: Array, alpha: Array, total: Array) -> Arra
 
 @op(input=lambda m, g: m.zeros_like(g), half="move", node_name="SampleDirichletBackward0")
 def _draw_dirichlet(xp: Namespace, input: Array, generator: Generator) -> Array:
-    return continuous.dirichlet(generator, np.asarray(input))
+    return continuous.dirichlet(generator, input)
 
 
 @function_only(name="_standard_gamma")
@@ -57,7 +56,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     """
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: _standard_gamma(wide, generator), input)
-    source = generator_or_default(generator, "_standard_gamma")
+    source = generator_or_default(generator, "_standard_gamma", backend_of(input._array))
     return RECORDED._draw_gamma(input, source)
 
 
@@ -70,7 +69,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     """
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: _sample_dirichlet(wide, generator), input)
-    source = generator_or_default(generator, "_sample_dirichlet")
+    source = generator_or_default(generator, "_sample_dirichlet", backend_of(input._array))
     return RECORDED._draw_dirichlet(input, source)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from retrograd import core
-from retrograd.backend import backend_of, kernels
+from retrograd.backend import backend_of, kernels, xp_of
 from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import bump, check_writable, refresh
 from retrograd.ops.kinds import Array, Namespace
@@ -89,7 +89,7 @@ def _write(
     if TRANSFORMS.dual_levels and TRANSFORMS.has_tangents((tensor, *more)):
         recorded = True
     if recorded:
-        values = fill(_same_geometry(tensor._array))
+        values = backend_of(tensor._array).drawn(fill, _same_geometry(tensor._array))
         operation = OPS[name or f"_overwrite_{writer}"].in_place
         operation(tensor, *more, values)
     else:
@@ -100,11 +100,13 @@ def _write(
 
 def _same_geometry(array: Array) -> Array:
     """Uninitialised memory of the same shape and strides: both decide which number goes where."""
+    xp = xp_of(array)
     if array.flags.c_contiguous:
-        return np.empty(array.shape, array.dtype)
+        return xp.empty(array.shape, array.dtype)
     extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
-    memory = np.empty(-(-extent // array.itemsize), array.dtype)
-    return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+    memory = xp.empty(-(-extent // array.itemsize), array.dtype)
+    found: Array = xp.strided(memory, array.shape, array.strides)
+    return found
 
 
 def _shortened(
@@ -157,7 +159,7 @@ def uniform_(
     """
     low, high = _bounds("uniform_", bounds, named, (0.0, 1.0))
     low, high = _number("uniform_", "from", low), _number("uniform_", "to", high)
-    source = generator_or_default(generator, "uniform_")
+    source = generator_or_default(generator, "uniform_", backend_of(self._array))
     return _write(self, "uniform_", lambda a: uniform_array_(source, a, low, high))
 
 
@@ -172,7 +174,7 @@ def normal_(
 ) -> Tensor:
     """Overwrite with normal numbers."""
     centre, width = _number("normal_", "mean", mean), _number("normal_", "std", std)
-    source = generator_or_default(generator, "normal_")
+    source = generator_or_default(generator, "normal_", backend_of(self._array))
     return _write(self, "normal_", lambda a: normal_array_(source, a, centre, width))
 
 
@@ -190,7 +192,7 @@ def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **na
     >>> torch.zeros(3).random_(10, generator=torch.Generator().manual_seed(0))
     tensor([4., 9., 3.])
     """
-    source = generator_or_default(generator, "random_")
+    source = generator_or_default(generator, "random_", backend_of(self._array))
     if not bounds and not named:
         return _write(
             self,
@@ -222,7 +224,7 @@ def bernoulli_(
     self: Tensor, p: float | Tensor | None = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
     """Overwrite with ones, with probability `p` (a number or a tensor), and zeros."""
-    source = generator_or_default(generator, "bernoulli_")
+    source = generator_or_default(generator, "bernoulli_", backend_of(self._array))
     if not isinstance(p, Tensor):
         chance = _number("bernoulli_", "p", p)
         return _write(self, "bernoulli_", lambda a: discrete.bernoulli_(source, a, chance))
@@ -233,10 +235,28 @@ def bernoulli_(
     chances: Array = p.detach().expand(self._array.shape)._array
 
     def fill(a: Array) -> Array:
+        if source.samplers is not None:
+            return _fill_in_shared_order(source, a, chances)
         flat = in_fill_order(chances, a)
         return fill_(a, discrete.bernoulli_from_array(source, flat, a.dtype))
 
     return _write(self, "bernoulli_", fill, "_overwrite_bernoulli_array", p)
+
+
+def _fill_in_shared_order(source: Generator, target: Array, chances: Array) -> Array:
+    """Choices on a device: PyTorch turns two axes where both arrays have the faster one first."""
+    axes = list(range(target.ndim))
+    for i in range(target.ndim):
+        for j in range(i + 1, target.ndim):
+            if target.shape[axes[i]] == 1 or target.shape[axes[j]] == 1:
+                continue
+            steps = [(x.strides[axes[i]], x.strides[axes[j]]) for x in (target, chances)]
+            if any(a < b for a, b in steps) and not any(a > b for a, b in steps):
+                axes[i], axes[j] = axes[j], axes[i]
+    turned = chances.transpose(axes)
+    drawn = discrete.bernoulli_from_array(source, turned.reshape(-1), target.dtype)
+    target.transpose(axes)[...] = drawn.reshape(turned.shape)
+    return target
 
 
 @tensor_method
@@ -244,7 +264,7 @@ def bernoulli_(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with exponential numbers of rate `lambd`."""
     rate = _number("exponential_", "lambd", lambd)
-    source = generator_or_default(generator, "exponential_")
+    source = generator_or_default(generator, "exponential_", backend_of(self._array))
     return _write(self, "exponential_", lambda a: continuous.exponential_(source, a, rate))
 
 
@@ -255,7 +275,7 @@ def geometric_(
 ) -> Tensor:
     """Overwrite with the numbers of trials until a success of probability `p`."""
     chance = _number("geometric_", "p", p)
-    source = generator_or_default(generator, "geometric_")
+    source = generator_or_default(generator, "geometric_", backend_of(self._array))
     return _write(self, "geometric_", lambda a: discrete.geometric_(source, a, chance))
 
 
@@ -266,7 +286,7 @@ def cauchy_(
 ) -> Tensor:
     """Overwrite with Cauchy numbers."""
     centre, width = _number("cauchy_", "median", median), _number("cauchy_", "sigma", sigma)
-    source = generator_or_default(generator, "cauchy_")
+    source = generator_or_default(generator, "cauchy_", backend_of(self._array))
     return _write(
         self,
         "cauchy_",
@@ -285,7 +305,7 @@ def log_normal_(
 ) -> Tensor:
     """Overwrite with exponentials of normal numbers."""
     centre, width = _number("log_normal_", "mean", mean), _number("log_normal_", "std", std)
-    source = generator_or_default(generator, "log_normal_")
+    source = generator_or_default(generator, "log_normal_", backend_of(self._array))
     return _write(
         self,
         "log_normal_",

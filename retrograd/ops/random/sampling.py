@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from retrograd import core, dtypes
-from retrograd.backend import backend_of, kernels, xp_of
+from retrograd.backend import backend_of, can_write, kernels, xp_of
 from retrograd.engine.state import HOT, TRANSFORMS
 from retrograd.ops.kinds import Array, Ints, Namespace
 from retrograd.ops.making.arguments import (
@@ -36,7 +36,7 @@ from retrograd.random.uniform import uniform
 from retrograd.random.uniform import uniform_ as uniform_array_
 from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Tensor
-from retrograd.tensor.size import Device, layout, memory_format, strided
+from retrograd.tensor.size import Device, backend_at, layout, memory_format, strided
 
 _Sampler = Callable[[Generator, int, Any], Array]
 _Draw = Callable[[Generator, tuple[int, ...], Any], Array | None]
@@ -72,7 +72,7 @@ def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
         kind = dtypes.as_dtype(dtype, name)
         if kind is None:
             kind = dtypes.get_default_dtype() if out is None else out.dtype
-        source = generator_or_default(generator, name)
+        source = generator_or_default(generator, name, place)
         if TRANSFORMS.active and is_mapped():
             again = functools.partial(
                 create, generator=source, dtype=kind, requires_grad=requires_grad
@@ -89,7 +89,7 @@ def _by_size(name: str, sample: _Sampler, draw: _Draw) -> Callable[..., Tensor]:
 def _own(sample: Callable[..., Array], shape: tuple[int, ...], *args: object) -> Array:
     """Numbers in a shape. A sampler may hand out a view of the generator's own words: copied."""
     array = sample(*args).reshape(shape)
-    return array if array.flags.writeable else array.copy()
+    return array if can_write(array) else array.copy()
 
 
 def _in_rows(array: Array) -> bool:
@@ -126,7 +126,9 @@ def _like(
         kind = dtypes.as_dtype(dtype, name)
         target = input._array.dtype if kind is None else kind.numpy
         array = array_like(input._array, target, memory_format)
-        backend_of(array).drawn(fill, generator_or_default(generator, name), array)
+        backend_of(array).drawn(
+            fill, generator_or_default(generator, name, backend_of(array)), array
+        )
         return fresh(array, requires_grad)
 
     create.__name__ = create.__qualname__ = name
@@ -218,7 +220,7 @@ def randint(
     kind = dtypes.as_dtype(dtype, "randint")
     if kind is None:
         kind = dtypes.int64 if out is None else out.dtype
-    source = generator_or_default(generator, "randint")
+    source = generator_or_default(generator, "randint", place)
     if TRANSFORMS.active and is_mapped():
         return batches().by_shape(
             lambda wanted: randint(low, high, wanted, generator=source, dtype=kind), shape, out
@@ -265,7 +267,7 @@ def randint_like(
     array = array_like(
         input._array, input._array.dtype if kind is None else kind.numpy, memory_format
     )
-    source = generator_or_default(generator, "randint_like")
+    source = generator_or_default(generator, "randint_like", backend_of(array))
     backend_of(array).drawn(lambda a: integers.randint_(source, a, low, high), array)
     return fresh(array, requires_grad)
 
@@ -300,7 +302,7 @@ def randperm(
         kind = dtypes.int64 if out is None else out.dtype
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    source = generator_or_default(generator, "randperm")
+    source = generator_or_default(generator, "randperm", place)
     if TRANSFORMS.active and is_mapped():
         return batches().one_by_one(lambda: randperm(n, generator=source, dtype=kind), out)
     array = place.drawn(_own, permutation.randperm, (count,), source, count, kind.numpy)
@@ -317,12 +319,11 @@ def randperm(
     aten="bernoulli",
 )
 def _bernoulli(xp: Namespace, input: Array, generator: Generator) -> Array:
-    made = kernels.draw_chances(generator, input)
+    made = kernels.draw_chances(generator, input) if generator.samplers is None else None
     if made is not None:
         return made
-    return fill_(
-        np.empty_like(input, order="C"), discrete.bernoulli_from_array(generator, np.ravel(input))
-    )
+    drawn = discrete.bernoulli_from_array(generator, input.reshape(-1))
+    return fill_(xp.empty(input.shape, input.dtype), drawn)
 
 
 @composite()
@@ -334,13 +335,14 @@ def bernoulli(
     out: Tensor | None = None,
 ) -> Tensor:
     """A one with probability `input[i]` for every element, else a zero; or with one `p` for all."""
-    source = generator_or_default(generator, "bernoulli")
+    source = generator_or_default(generator, "bernoulli", backend_of(input._array))
     if TRANSFORMS.active and is_mapped():
         if out is not None:
             return batches().by_shape(randn, (), out)  # raises
         return batches().of_tensors(lambda wide: bernoulli(wide, p, generator=source), input)
     if p is not None:
-        fresh_memory = fresh(np.empty_like(input._array, order="C"))
+        array = input._array
+        fresh_memory = fresh(xp_of(array).empty(array.shape, array.dtype))
         return fresh_memory.bernoulli_(p, generator=source)
     if out is not None:
         refuse_out("bernoulli", input, out)
@@ -357,16 +359,18 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A Poisson number of rate `input[i]` for every element."""
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda wide: poisson(wide, generator), input)
-    return RECORDED._poisson(input, generator_or_default(generator, "poisson"))
+    return RECORDED._poisson(
+        input, generator_or_default(generator, "poisson", backend_of(input._array))
+    )
 
 
 @function_only()
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """The number of successes in `count[i]` trials of probability `prob[i]`."""
-    source = generator_or_default(generator, "binomial")
+    source = generator_or_default(generator, "binomial", backend_of(count._array))
     if TRANSFORMS.active and is_mapped():
         return batches().of_tensors(lambda n, p: binomial(n, p, source), count, prob)
-    counts, chances = np.broadcast_arrays(count._array, prob._array)
+    counts, chances = xp_of(count._array).broadcast_arrays(count._array, prob._array)
     return fresh(discrete.binomial(source, counts, chances))
 
 
@@ -384,7 +388,7 @@ def multinomial(
     if plain and not HOT["UNUSUAL"] and _in_rows(input._array):
         return fresh(multinomial_array(default_generator, input._array, num_samples, replacement))
     count = as_integer("multinomial", "num_samples", 2, num_samples)
-    source = generator_or_default(generator, "multinomial")
+    source = generator_or_default(generator, "multinomial", backend_of(input._array))
     if TRANSFORMS.active and is_mapped():
         if out is not None:
             return batches().by_shape(randn, (), out)  # raises
@@ -463,7 +467,9 @@ def normal(
     >>> torch.normal(0.0, 1.0, (2,), generator=torch.Generator().manual_seed(0))
     tensor([ 1.5410, -0.2934])
     """
-    source = generator_or_default(generator, "normal")
+    given = mean if isinstance(mean, Tensor) else std
+    place = backend_of(given._array) if isinstance(given, Tensor) else backend_at(device)
+    source = generator_or_default(generator, "normal", place)
     if TRANSFORMS.active and is_mapped() and (size is None or out is not None):
         return _normal_batch(mean, std, source, out)
     if out is not None:

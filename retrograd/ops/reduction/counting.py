@@ -23,7 +23,9 @@ nan, inf = math.nan, math.inf
 
 
 def _no_derivative(name: str) -> NoReturn:
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    raise errors.explained(
+        NotImplementedError(f"the derivative for '{name}' is not implemented."), code="RG121"
+    )
 
 
 def _groups(xp: Namespace, rows: Array, order: Array | None) -> tuple[Array, Array, Array]:
@@ -50,7 +52,9 @@ def _unique_rows(
     xp: Namespace, input: Array, dim: int, ordered: bool
 ) -> tuple[Array, Array, Array]:
     if not input.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise errors.explained(
+            IndexError(f"Dimension specified as {dim} but tensor has no dimensions"), code="RG205"
+        )
     axis = wrap_dim(dim, input.ndim)
     front = xp.moveaxis(input, axis, 0)
     others = math.prod(front.shape[1:])
@@ -380,7 +384,7 @@ def histc(xp: Namespace, input: Array, bins: int = 100, min: float = 0, max: flo
     """Counts of the elements in equal bins between `min` and `max` (the data's, if equal)."""
     if input.dtype.kind != "f":
         raise errors.not_implemented_for("histogram_cpu", input.dtype)
-    low, high = float(min), float(max)
+    low, high, bins = float(min), float(max), int(bins)  # bins: a tensor with one integer, too
     if low == high and input.size:
         low, high = float(input.min()), float(input.max())
     if low == high:
@@ -465,9 +469,10 @@ def histogram(
         raise errors.not_implemented_for("histogramdd", input._array.dtype)
     if weight is not None:
         if weight.dtype is not input.dtype:
-            raise RuntimeError(
+            raise errors.runtime_error(
                 "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
-                "should have the same dtype"
+                "should have the same dtype",
+                code="RG301",
             )
         if weight.shape != input.shape:
             raise RuntimeError(

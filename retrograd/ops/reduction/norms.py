@@ -10,6 +10,7 @@ from retrograd import dtypes
 from retrograd.above import above
 from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.notices import runtime_error
+from retrograd.ops.errors import argument_type
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dim, wrap_dims
 from retrograd.ops.reduction.reduce import checked_dims
 from retrograd.ops.registry import PUBLIC, RECORDED, Table, composite, function_only, inner_op, op
@@ -375,10 +376,14 @@ def cdist(
     >>> torch.cdist(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
+    for place, (name, given) in enumerate((("x1", x1), ("x2", x2)), 1):
+        if not isinstance(given, Tensor):
+            raise argument_type("cdist", name, place, "Tensor", given)
     for name, value in (("X1", x1), ("X2", x2)):
         if value.dtype.category != dtypes.FLOAT:
-            raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: {value.dtype.type_name}"
+            raise runtime_error(
+                f"cdist only supports floating-point dtypes, {name} got: {value.dtype.type_name}",
+                code="RG304",
             )
         if value.ndim < 2:
             raise RuntimeError(
@@ -430,6 +435,7 @@ def _renorm_gradient(
     half="steps",
     holomorphic=False,
     inplace=True,
+    lies="rows",
     out=True,
     samples=lambda: [
         *(Sample(T(3, 4), p, dim, 1.5) for p in (1, 2, 3, inf) for dim in (0, 1, -1)),

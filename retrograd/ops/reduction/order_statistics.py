@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd import dtypes, return_types
 from retrograd.backend import CPU
+from retrograd.backend.memory_order import laid_along
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import (
@@ -78,7 +79,9 @@ def _median_along(
             return xp.where(missing > 0, count - missing, (count - 1) // 2)
         return xp.maximum((count - missing - 1) // 2, 0)
 
-    return _select_rank("median", xp, input, dim, keepdim, rank)
+    value, place = _select_rank("median", xp, input, dim, keepdim, rank)
+    # not by `ascontiguousarray`, which gives an array without dimensions one
+    return laid_along(value, range(value.ndim)), laid_along(place, range(place.ndim))
 
 
 @op(input=share_with_equals, label="median")
@@ -266,7 +269,9 @@ def _check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> Non
         if q.ndim > 1:
             raise RuntimeError("quantile() q must be a scalar or 1D tensor")
         if q.dtype is not input.dtype:
-            raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+            raise errors.runtime_error(
+                "quantile() q tensor must be same dtype as the input tensor", code="RG301"
+            )
         values = q._elements()
         if not ((values >= 0) & (values <= 1)).all():
             raise RuntimeError("quantile() q values must be in the range [0, 1]")

@@ -306,7 +306,12 @@ def nansum(
 ) -> Array:
     """Sum that counts nan as zero."""
     if input.dtype.kind == "c":
-        raise RuntimeError("nansum on CPU does not support complex inputs")
+        raise errors.runtime_error("nansum on CPU does not support complex inputs", code="RG304")
+    if dtype is not None and dtype.is_complex and input.dtype.kind not in "biu":
+        raise errors.explained(
+            NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.type_name}'"),
+            code="RG304",
+        )
     axes = wrap_dims(dim, input.ndim)
     if input.dtype.kind not in "biu":
         input = xp.where(xp.isnan(input), xp.asarray(0, input.dtype), input)
@@ -440,9 +445,16 @@ def nanmean(
 ) -> Tensor:
     """The mean of the elements that are not nan."""
     if input.dtype.category < dtypes.FLOAT:
-        raise RuntimeError(
+        raise errors.runtime_error(
             "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{input.dtype.type_name}"
+            f"{input.dtype.type_name}",
+            code="RG304",
+        )
+    if dtype is not None and dtype.category < dtypes.FLOAT:
+        raise errors.runtime_error(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {dtype.type_name}",
+            code="RG304",
         )
     count = RECORDED.sum(RECORDED.logical_not(RECORDED.isnan(input.detach())), dim, keepdim)
     return RECORDED.div(RECORDED.nansum(input, dim, keepdim, dtype=dtype), count)

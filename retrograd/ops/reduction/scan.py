@@ -74,7 +74,7 @@ def reversed_cumsum(m: Table, g: Tensor, dim: int) -> Tensor:
 )
 def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Sum of the elements up to and including each place."""
-    return _accumulate(xp.cumsum, input, dim, dtype)
+    return _accumulate("cumsum", xp.cumsum, input, dim, dtype)
 
 
 compiled_first(
@@ -96,13 +96,19 @@ compiled_first(
 )
 def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: dtypes.dtype | None = None) -> Array:
     """Product of the elements up to and including each place."""
-    return _accumulate(xp.cumprod, input, dim, dtype)
+    return _accumulate("cumprod", xp.cumprod, input, dim, dtype)
 
 
 def _accumulate(
-    running: Callable[..., Array], input: Array, dim: int, dtype: dtypes.dtype | None
+    name: str,
+    running: Callable[..., Array],
+    input: Array,
+    dim: int,
+    dtype: dtypes.dtype | None,
 ) -> Array:
     axis = wrap_dim(dim, input.ndim)
+    if dtype is dtypes.bool_ and input.ndim and input.size:
+        raise errors.not_implemented_for(f"{name}_out_cpu", dtypes.B8)
     summands = cast_summands(input, dtype)
     if not summands.ndim:
         return cast_total(summands.copy(), dtype)
@@ -183,6 +189,7 @@ def _complex_logcumsumexp(xp: Namespace, input: Array, axis: int) -> Array:
     forward=lambda m, tangents, input, out, dim: _logcumsumexp_tangent(
         m, tangents[0], input, out, dim
     ),
+    lies="rows",
     out=True,
     samples=_along(
         Sample(T(values=[-inf, -inf, 1.0, 2.0]), 0, second=False),
@@ -235,7 +242,8 @@ def _running(xp: Namespace, input: Array, dim: int, largest: bool) -> tuple[Arra
     shape = [1] * input.ndim
     shape[axis] = input.shape[axis]
     places = xp.where(new, xp.arange(input.shape[axis]).reshape(shape), 0)
-    return values, xp.maximum_accumulate(places, axis=axis)
+    found = xp.maximum_accumulate(places, axis=axis)
+    return xp.ascontiguousarray(values), xp.ascontiguousarray(found)
 
 
 _RUNNING = _along(

@@ -12,6 +12,7 @@ from retrograd.backend.quiet import quiet
 from retrograd.ops import errors
 from retrograd.ops.calling.examples import by_example
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
+from retrograd.ops.neural.operand_checks import no_backward
 from retrograd.ops.reduction.counting import bins_of
 from retrograd.ops.registry import RECORDED, function_only
 from retrograd.samples import FLOATS, HALVES, Sample, T
@@ -103,10 +104,16 @@ def segment_reduce(
         )
     xp = backend_of(given._array).xp
     counts = given._array if lengths is not None else xp.diff(given._array, axis=-1)
-    if counts.dtype.kind not in "iu":
-        raise errors.not_implemented_for("_segment_reduce_lengths_cpu_kernel1", counts.dtype)
+    no_backward("segment_reduce", lengths=lengths, offsets=offsets)
     size = data.shape[axis]
     if not unsafe and lengths is not None:
+        if counts.dtype.kind == "c":
+            raise errors.not_implemented_for("min_all", counts.dtype)
+        if not counts.size:
+            raise RuntimeError(
+                "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
+            )
         if counts.size and counts.min() < 0:
             raise RuntimeError("lengths contains negative value!")
         if (counts.sum(axis=-1) != size).any():
@@ -114,6 +121,8 @@ def segment_reduce(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to "
                 "data.size(lengths.dim()-1) when !unsafe."
             )
+    if counts.dtype.kind not in "iu":
+        raise errors.not_implemented_for("_segment_reduce_lengths_cpu_kernel1", counts.dtype)
     if data.dtype.category != dtypes.FLOAT:
         raise errors.not_implemented_for("_segment_reduce_cpu", data._array.dtype)
     if counts.size and counts.min() < 0:

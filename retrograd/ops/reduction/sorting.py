@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from retrograd import dtypes, return_types
+from retrograd.backend.memory_order import as_it_lies
 from retrograd.notices import runtime_error
 from retrograd.ops.kinds import Array, Namespace, wrap_dim
 from retrograd.ops.reduction.extremes import scatter_selected
@@ -27,7 +28,7 @@ def order_along(xp: Namespace, input: Array, axis: int, descending: bool) -> Arr
 
 def _refuse_complex(input: Array) -> None:
     if input.dtype.kind == "c":
-        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+        raise runtime_error(" Sort does not support complex dtypes on CPU", code="RG304")
 
 
 def _sorted(xp: Namespace, input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -35,8 +36,8 @@ def _sorted(xp: Namespace, input: Array, dim: int, descending: bool) -> tuple[Ar
     _refuse_complex(input)
     if not input.ndim:
         return input.copy(), xp.zeros((), dtypes.I64)
-    index = order_along(xp, input, axis, descending)
-    return xp.take_along_axis(input, index, axis), index
+    index = as_it_lies(order_along(xp, input, axis, descending), input)
+    return as_it_lies(xp.take_along_axis(input, index, axis), input), index
 
 
 def _sort_samples() -> list[Sample]:
@@ -183,7 +184,7 @@ def topk(
     if not 0 <= k <= size:
         raise runtime_error("selected index k out of range", code="RG204")
     if input.dtype.kind == "c":
-        raise RuntimeError("topk does not support complex dtypes on CPU")
+        raise runtime_error("topk does not support complex dtypes on CPU", code="RG304")
     if not input.ndim:
         return input.copy(), xp.zeros((), dtypes.I64)
     if 0 < k and 4 * k < size:

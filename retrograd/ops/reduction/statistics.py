@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import dtypes, samples
+from retrograd.lifecycle.site import user_level
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Gradients, Ints, Namespace, restore_dims, wrap_dims
 from retrograd.ops.reduction.reduce import add_along, checked_dims, count_along, spread_mean
@@ -182,7 +183,9 @@ def _spread_function(
         raise errors.argument_type(name, "input", 1, "Tensor", input)
     if input.dtype.category < dtypes.FLOAT:
         subject = name if name.endswith("_mean") else "std and var"
-        raise RuntimeError(f"{subject} only support floating point and complex dtypes")
+        raise errors.runtime_error(
+            f"{subject} only support floating point and complex dtypes", code="RG304"
+        )
     shape = input._array.shape
     if count_along(shape, dim) - correction <= 0:
         axes = wrap_dims(dim, len(shape))
@@ -191,7 +194,7 @@ def _spread_function(
                 f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                 "the reduction factor (input numel divided by output numel).",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
     function = getattr(RECORDED, name)
     if out is not None:
@@ -386,7 +389,7 @@ def cov(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "number of observations.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         freedom = 0
     centred = RECORDED.sub(table, RECORDED.unsqueeze(mean, 1))

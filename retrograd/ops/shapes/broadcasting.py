@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import core
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace
@@ -228,8 +229,9 @@ def _at_least(name: str, lift: Callable[[Tensor], Tensor]) -> None:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return lift(tensors[0])
         items = tuple(tensors[0]) if len(tensors) == 1 and _is_list(tensors[0]) else tensors
-        if not all(isinstance(item, Tensor) for item in items):
+        if items is tensors and len(tensors) == 1:
             raise errors.invalid_combination(name, tensors)
+        errors.require_list_of_tensors(items)
         return tuple(lift(item) for item in items)
 
     atleast.__doc__ = f"The tensors, given dimensions of size one until they have {name[8]}."
@@ -295,16 +297,22 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     """
     items = list(tensors[0] if len(tensors) == 1 and _is_list(tensors[0]) else tensors)
     if not items:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+        raise errors.runtime_error("meshgrid expects a non-empty TensorList", code="RG206")
+    errors.require_list_of_tensors(items)
+    if indexing is not None and not isinstance(indexing, str):
+        raise TypeError(
+            f"meshgrid(): argument 'indexing' must be str, not {errors.type_name(indexing)}"
+        )
     for item in items:
-        require_tensor("meshgrid", item, "tensors")
         if item._array.dtype != items[0]._array.dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+            raise errors.runtime_error(
+                "meshgrid expects all tensors to have the same dtype", code="RG301"
+            )
     if indexing is None:
         warn_once(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
             "argument.",
-            3,
+            user_level(),
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import core, dtypes
-from retrograd.backend import CPU, backend_of, can_write
+from retrograd.backend import CPU, apart, backend_of, can_write
 from retrograd.backend.device import Backend
 from retrograd.backend.quiet import quiet
 from retrograd.engine import sparse_array
@@ -14,10 +14,13 @@ from retrograd.engine.state import STATE, TRANSFORMS
 from retrograd.engine.views import (
     announce_write,
     bump,
+    check_elements,
+    check_history,
     check_operand_view,
     check_overlap,
     check_writable,
 )
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, DType, Namespace, Operand
@@ -91,8 +94,10 @@ def cast_array(array: Array, dtype: DType) -> Array:
 
     A real target takes the real part; uint8 the low bits of the whole number.
     """
+    if array.dtype is dtypes.C32 or dtype is dtypes.C32:
+        array = array.astype(dtypes.C64)
     source = array.dtype.kind
-    if source == "c" and dtype.kind != "c" and dtype is not dtypes.B8:
+    if loses_parts(array.dtype, dtype):
         array = array.real
     with quiet():
         if dtype is dtypes.U8 and source not in "biu":
@@ -120,14 +125,17 @@ def _to_dtype(
 
 
 @op(
-    input=lambda m, g, source, target: m._to_device(g, target, source),
+    input=lambda m, g, source, target: m._to_device(g, target, source, False),
     moves=True,
     node_name="ToCopyBackward0",
     fast=False,
 )
-def _to_device(xp: Namespace, input: Array, source: Backend, target: Backend) -> Array:
+def _to_device(
+    xp: Namespace, input: Array, source: Backend, target: Backend, non_blocking: bool
+) -> Array:
     """The elements on another device: the backends of where they are and where they go."""
-    moved: Array = target.from_numpy(source.to_numpy(input))
+    there = source.to_numpy(input, non_blocking=non_blocking)
+    moved: Array = target.from_numpy(there, non_blocking=non_blocking)
     return moved
 
 
@@ -174,16 +182,19 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         raise errors.argument_type("copy_", "other", 1, "Tensor", other)
     if type(self._array) is SPARSE_ARRAY or type(other._array) is SPARSE_ARRAY:
         return sparse_array.copy(self, other)
-    check_writable(self, "copy_")
+    if type(other._array) is not type(self._array):
+        other = _beside(self, other, non_blocking)
+    check_history(self, "copy_")
     recorded = _is_recorded(self, other)
     if STATE.grad_enabled and other.requires_grad and not self.requires_grad:
         check_operand_view(self, "copy_")
+    check_elements(self)
     check_overlap(self, (other,))
     target, source = self._array, other._array
     if source.shape != target.shape:
         _check_expands(source.shape, target.shape)
-    if source.dtype.kind == "c" and target.dtype.kind not in "cb":
-        warn_complex_cast(3)
+    if loses_parts(source.dtype, target.dtype) and target.size:
+        warn_complex_cast()
     if recorded:
         return _copy_recorded(self, other)
     target[...] = source if source.dtype is target.dtype else cast_array(source, target.dtype)
@@ -192,9 +203,25 @@ def _copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     return self
 
 
-def warn_complex_cast(level: int) -> None:
+def _beside(target: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
+    """`source` on the device of `target`, recorded."""
+    places = apart(target._array, source._array)
+    if places is None:
+        return source
+    here, there = places
+    moved: Tensor = OPS["_to_device"].function(source, there, here, non_blocking)
+    return moved
+
+
+def loses_parts(source: DType, target: DType) -> bool:
+    """Whether a cast drops imaginary parts."""
+    real = target not in dtypes.COMPLEX_TYPES and target is not dtypes.B8
+    return real and source in dtypes.COMPLEX_TYPES
+
+
+def warn_complex_cast() -> None:
     """Say that imaginary parts are lost."""
-    warn_once("Casting complex values to real discards the imaginary part", level + 1)
+    warn_once("Casting complex values to real discards the imaginary part", user_level())
 
 
 def _check_expands(source: tuple[int, ...], target: tuple[int, ...]) -> None:
@@ -304,6 +331,10 @@ def _fill_value(function: str, input: Tensor, value: Tensor | complex) -> Any:
                 f"{function} only supports 0-dimension value tensor but got tensor with "
                 f"{value._array.ndim} dimensions."
             )
+        if loses_parts(value._array.dtype, input._array.dtype) and input._array.size:
+            if function == "fill_":
+                check_history(input, function)  # what is refused is not warned about
+            warn_complex_cast()
         return value
     if isinstance(value, CPU.relatives):
         value = value.item()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd import core
+from retrograd import core, dtypes
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops import errors
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim
@@ -93,7 +94,7 @@ def _permute(input: Tensor, dims: Shape) -> Tensor:
         )
     found = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(set(found)) != ndim:
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+        raise errors.runtime_error("permute(): duplicate dims are not allowed.", code="RG205")
     return RECORDED.permute(input, found)
 
 
@@ -156,7 +157,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     target = tuple(wrap_dim(dim, ndim) for dim in target)
     for name, dims, given in (("source", origin, source), ("destination", target, destination)):
         if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+            raise errors.runtime_error(
+                f"movedim: repeated dim in `{name}` ({list(given)})", code="RG205"
+            )
     if ndim == 0:
         return RECORDED.alias(input)
     order = [-1] * ndim
@@ -179,8 +182,8 @@ def _matrix_transpose(tensor: Tensor, name: str, conjugate: bool) -> Tensor:
     else:
         called = name if name == "adjoint()" else f"Tensor.{name}"
         hint = "Consider using x.conj()." if conjugate else _IDENTITY
-        warn_once(f"{called} is deprecated on 0-D tensors. {hint}", 4)
-    if conjugate and result._array.dtype.kind == "c":
+        warn_once(f"{called} is deprecated on 0-D tensors. {hint}", user_level())
+    if conjugate and result._array.dtype in dtypes.COMPLEX_TYPES:
         result = RECORDED.conj(result)
     return result
 
@@ -199,7 +202,7 @@ def _T(self: Tensor) -> Tensor:
             "reverse the dimensions of a tensor."
             if ndim
             else f"Tensor.T is deprecated on 0-D tensors. {_IDENTITY}",
-            3,
+            user_level(),
         )
     return RECORDED.permute(self, tuple(range(ndim))[::-1])
 

@@ -175,7 +175,7 @@ def _tensor_list(name: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise errors.argument_type(name, "tensors", 1, "tuple of Tensors", tensors)
     if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise errors.runtime_error(f"{name} expects a non-empty TensorList", code="RG206")
     for place, item in enumerate(tensors):
         if not isinstance(item, Tensor):
             raise TypeError(
@@ -288,8 +288,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     if not tensors:
         return wrap(CPU.xp.zeros((1, 0), dtypes.get_default_dtype().numpy))
+    errors.require_list_of_tensors(tensors)
     for place, item in enumerate(tensors):
-        require_tensor("block_diag", item, "tensors", place + 1)
         if item._array.ndim > 2:
             raise RuntimeError(
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
@@ -320,8 +320,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     torch.Size([4, 2])
     """
     items = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list) else tensors
+    errors.require_list_of_tensors(items)
     for item in items:
-        require_tensor("cartesian_prod", item, "tensors")
         _check_vector(item)
     if len(items) == 1:
         return items[0]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrograd import dtypes
+from retrograd.backend.memory_order import as_it_lies
+from retrograd.backend.neutral.arrangement import arranged, is_channels_last
 from retrograd.notices import explained
 from retrograd.ops.kinds import Array, Ints, Namespace, wrap_dim, wrap_dims
 from retrograd.ops.linalg.matmul import finish
@@ -97,19 +99,25 @@ def rot90(xp: Namespace, input: Array, k: int = 1, dims: Sequence[int] = (0, 1))
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return xp.array(xp.rot90(input, k, (first, second)), order="C")
+    turns = k % 4
+    if not turns:
+        return xp.copy_in_rows(input)
+    flipped = xp.flip(input, {1: (second,), 2: (first, second), 3: (first,)}[turns])
+    laid = as_it_lies(xp.array(flipped, order="C"), input)
+    return laid if turns == 2 else xp.swapaxes(laid, first, second)
 
 
 @inner_op(
     input=lambda m, g, shifts, dims: m.roll(g, tuple(-shift for shift in shifts), dims),
     moves=True,
-    lies="together",
 )
 def roll(xp: Namespace, input: Array, shifts: Shape, dims: Shape) -> Array:
     """Elements moved around in a circle along dimensions; () is all of them as one."""
     if not dims:
         return xp.array(xp.roll(input, shifts[0]), order="C")
-    return xp.array(xp.roll(input, shifts, dims), order="C")
+    moved = xp.array(xp.roll(input, shifts, dims), order="C")
+    # as `cat` of the two parts lies
+    return arranged(xp, moved, input) if input.ndim > 3 and is_channels_last(input) else moved
 
 
 @composite(
@@ -145,7 +153,9 @@ def _roll(input: Tensor, shifts: Ints, dims: Ints = ()) -> Tensor:
         )
     ndim = input._array.ndim
     if places and not ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise explained(
+            IndexError("Dimension specified as 0 but tensor has no dimensions"), code="RG205"
+        )
     return RECORDED.roll(input, steps, tuple(wrap_dim(dim, ndim) for dim in places))
 
 

@@ -44,7 +44,7 @@ def select(xp: Namespace, input: Array, dim: int, index: int) -> Array:
             pass  # explained below
     shape = input.shape
     if not shape:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        raise explained(IndexError("select() cannot be applied to a 0-dim tensor."), code="RG204")
     place = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
     if not -shape[place] <= index < shape[place]:
         raise explained(
@@ -153,7 +153,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | float, length: int) -> Tenso
     require_tensor("narrow", input)
     shape = input._array.shape
     if not shape:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+        raise runtime_error("narrow() cannot be applied to a 0-dim tensor.", code="RG204")
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     first = as_integer(start, "narrow", "start", 3)
@@ -163,8 +163,12 @@ def narrow(input: Tensor, dim: int, start: Tensor | float, length: int) -> Tenso
     place = wrap_dim(dim, len(shape))
     size = shape[place]
     if not -size <= first <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [-{size}, {size}], but got {first})"
+        raise explained(
+            IndexError(
+                f"start out of range (expected to be in range of [-{size}, {size}], but got "
+                f"{first})"
+            ),
+            code="RG204",
         )
     if first < 0:
         first += size

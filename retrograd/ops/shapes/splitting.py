@@ -47,7 +47,9 @@ def _unbind_gradient(m: Table, parts: list[Tensor], dim: int) -> Tensor:
 def unbind(xp: Namespace, input: Array, dim: int = 0) -> list[Array]:
     """Views of every index of a dimension, without that dimension."""
     if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise errors.explained(
+            IndexError("Dimension specified as 0 but tensor has no dimensions"), code="RG205"
+        )
     place = wrap_dim(dim, input.ndim)
     around: Index = (slice(None),) * place
     return [input[(*around, index, ...)] for index in range(input.shape[place])]
@@ -381,9 +383,10 @@ def _sections(name: str, given: object) -> Any:
     if isinstance(given, Tensor):
         kind, ndim = given.dtype, given._array.ndim
         if kind.name != "int64":
-            raise RuntimeError(
+            raise errors.runtime_error(
                 f"{name} expected tensor_indices_or_sections to have dtype of long, but got "
-                f"{kind.type_name}"
+                f"{kind.type_name}",
+                code="RG305",
             )
         if ndim > 1:
             raise RuntimeError(
@@ -426,7 +429,13 @@ def _sections(name: str, given: object) -> Any:
     "tuple[Tensor, ...]",
 )
 def tensor_split(
-    input: Tensor, indices_or_sections: Tensor | Ints | None = None, dim: int = 0, **named: Any
+    input: Tensor,
+    indices_or_sections: Tensor | Ints | None = None,
+    dim: int = 0,
+    *,
+    sections: int | None = None,
+    indices: Ints | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of pieces: a number of them of about one size, or cut at the given indices.
 
@@ -434,42 +443,44 @@ def tensor_split(
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     require_tensor("tensor_split", input)
-    for name in ("sections", "indices", "tensor_indices_or_sections"):
-        indices_or_sections = named.get(name, indices_or_sections)
-    sections = _sections("tensor_split", indices_or_sections)
+    for given in (sections, indices, tensor_indices_or_sections):  # the overloads' own names
+        indices_or_sections = indices_or_sections if given is None else given
+    pieces = _sections("tensor_split", indices_or_sections)
     shape = input._array.shape
     if not shape:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     place = wrap_dim(dim, len(shape))
-    if isinstance(sections, int) and sections <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
-    return _cut(input, sections, place)
+    if isinstance(pieces, int) and pieces <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {pieces}")
+    return _cut(input, pieces, place)
 
 
 def _direction(name: str, least: int, dim_of: Callable[[int], int], sample: T) -> None:
     """`hsplit`, `vsplit`, `dsplit`: a fixed dimension that must divide evenly."""
 
     @forms("(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]")
-    def divide(input: Tensor, indices_or_sections: Any = None, **named: Any) -> tuple[Tensor, ...]:
+    def divide(
+        input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+    ) -> tuple[Tensor, ...]:
         require_tensor(name, input)
-        for key in ("sections", "indices"):
-            indices_or_sections = named.get(key, indices_or_sections)
+        for given in (sections, indices):
+            indices_or_sections = indices_or_sections if given is None else given
         shape = input._array.shape
         if len(shape) < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                 f"with {len(shape)} dimensions!"
             )
-        sections = _sections(name, indices_or_sections)
+        pieces = _sections(name, indices_or_sections)
         dim = dim_of(len(shape))
-        if isinstance(sections, int) and (sections == 0 or shape[dim] % sections):
+        if isinstance(pieces, int) and (pieces == 0 or shape[dim] % pieces):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {dim}, but the size of the "
-                f"dimension {shape[dim]} is not divisible by the split_size {sections}!"
+                f"dimension {shape[dim]} is not divisible by the split_size {pieces}!"
             )
-        return tensor_split(input, sections, dim)
+        return tensor_split(input, pieces, dim)
 
     divide.__doc__ = "Views of equal pieces along one dimension, or cut at the given indices."
     composite(

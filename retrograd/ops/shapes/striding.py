@@ -71,7 +71,8 @@ def as_strided(xp: Namespace, input: Array, size: Shape, stride: Shape, shift: i
         )
     if 0 in size:
         return xp.empty(size, input.dtype)
-    if not storage.flags.forc or storage.dtype != input.dtype:
+    # `is`: NumPy gives unpickled arrays a dtype object of their own, which no kernel knows
+    if not storage.flags.forc or storage.dtype is not input.dtype:
         count = available // storage.itemsize
         storage = xp.strided(storage, (count,), (storage.itemsize,)).view(input.dtype)
     return xp.strided(storage, size, tuple(step * unit for step in stride), start)

@@ -107,10 +107,10 @@ def _change_geometry(
 ) -> Tensor:
     """Make `tensor` show its memory as the view op `view_op` does."""
     require_tensor(writer, tensor, "self")
+    check_history(tensor, writer)  # before the history is brought up to date, which may be refused
     info = tensor._view
     if info is not None:
         refresh(tensor)
-    check_history(tensor, writer)
     if tensor._level:
         if view_op == "t" and tensor._array.ndim > 2:
             raise RuntimeError(

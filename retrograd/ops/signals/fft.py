@@ -107,9 +107,11 @@ def scale_of(norm: str | None, forward: bool) -> int:
 
 
 def _check_kind(input: Tensor) -> None:
+    if input._array.dtype is dtypes.C32:
+        raise errors.runtime_error("MKL FFT doesn't support tensors of type: Half", code="RG304")
     if input._array.dtype in dtypes.HALF_TYPES:
         kind = dtypes.from_numpy_dtype(input._array.dtype).type_name
-        raise RuntimeError(f"Unsupported dtype {kind}")
+        raise errors.runtime_error(f"Unsupported dtype {kind}", code="RG304")
 
 
 def _as_float(input: Tensor) -> Tensor:
@@ -144,7 +146,9 @@ def require_input(name: str, input: Tensor) -> None:
 def _one_dim(input: Tensor, dim: int) -> int:
     ndim = input._array.ndim
     if not ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise errors.explained(
+            IndexError(f"Dimension specified as {dim} but tensor has no dimensions"), code="RG205"
+        )
     return wrap_dim(dim, ndim)
 
 
@@ -180,7 +184,7 @@ def dims_and_sizes(input: Tensor, s: Ints | None, dim: Ints | None) -> tuple[Dim
         given = (dim,) if isinstance(dim, int) else tuple(dim)
         dims = tuple(wrap_dim(d, ndim) for d in given)
         if len(set(dims)) != len(dims):
-            raise RuntimeError("FFT dims must be unique")
+            raise errors.runtime_error("FFT dims must be unique", code="RG205")
         if wanted is not None and len(wanted) != len(dims):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
     elif wanted is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.backend import backend_of
+from retrograd.lifecycle.site import user_level
 from retrograd.notices import warn_once
 from retrograd.ops.errors import argument_type
 from retrograd.ops.kinds import Namespace
@@ -119,14 +120,15 @@ def stft(
     if center and pad_mode not in ("constant", "reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {pad_mode}")
     if center:
-        input = _padded(input, n_fft // 2, pad_mode)
+        input = _padded(input, int(n_fft // 2), pad_mode)
     if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to "
             "cause spectral leakage. Other windows such as torch.hann_window or "
             "torch.hamming_window are recommended to reduce spectral leakage.To suppress this "
             "warning and use a rectangular window, explicitly set "
-            "`window=torch.ones(n_fft, device=<device>)`."
+            "`window=torch.ones(n_fft, device=<device>)`.",
+            user_level(),
         )
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
@@ -153,7 +155,8 @@ def stft(
             "stft with return_complex=False is deprecated. In a future pytorch release, stft will "
             "return complex tensors for all inputs, and return_complex=False will raise an "
             "error.\nNote: you can still call torch.view_as_real on the complex output to recover "
-            "the old return format."
+            "the old return format.",
+            user_level(),
         )
     if input.dtype.category < dtypes.FLOAT:
         raise invalid("expected a tensor of floating point or complex values")
@@ -287,7 +290,8 @@ def istft(
             "A window was not provided. A rectangular window will be applied.Please provide the "
             "same window used by stft to make the inversion lossless.To suppress this warning and "
             "use a rectangular window, explicitly set "
-            "`window=torch.ones(n_fft, device=<device>)`."
+            "`window=torch.ones(n_fft, device=<device>)`.",
+            user_level(),
         )
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
@@ -365,7 +369,7 @@ def istft(
         raise invalid("window overlap add min: 1\n[ CPUBoolType{} ]")
     result: Tensor = RECORDED.div(signal, envelope)
     if end > total:
-        warnings.warn(_SHORT, UserWarning, stacklevel=2)
+        warnings.warn(_SHORT, UserWarning, stacklevel=user_level())
         result = RECORDED.constant_pad_nd(result, (0, end - total), 0)
     return result if input.ndim == 3 else RECORDED.squeeze(result, 0)
 

@@ -13,6 +13,7 @@ from typing import Any
 from retrograd import dtypes
 from retrograd.backend import backend_of
 from retrograd.engine.grad_mode import no_grad
+from retrograd.notices import runtime_error
 from retrograd.ops.errors import explained
 from retrograd.ops.making.arguments import as_integer, check_place
 from retrograd.ops.making.construction import fresh
@@ -54,7 +55,7 @@ def _window(
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout!r}")
     xp = check_place(name, layout, options.get("device"), options.get("pin_memory", False)).xp
     if kind.category < dtypes.FLOAT:
-        raise RuntimeError(f"{name} expects floating point dtypes, got: {kind!r}")
+        raise runtime_error(f"{name} expects floating point dtypes, got: {kind!r}", code="RG304")
     if length < 0:
         raise RuntimeError(
             f"{name} requires non-negative window_length, got window_length={length}"

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from retrograd.lifecycle.site import user_level
 from retrograd.optim.optimizer import Optimizer
 from retrograd.tensor import Tensor
 
@@ -103,7 +104,7 @@ class LRScheduler:
             self._check_order_of_steps()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=user_level())
         self._update_lr(epoch)
 
     def _check_order_of_steps(self) -> None:
@@ -114,7 +115,7 @@ class LRScheduler:
                 "initialization. Please, make sure to call `optimizer.step()` before "
                 f"`lr_scheduler.step()`. See more details at {_ORDER_PAGE}",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
@@ -124,7 +125,7 @@ class LRScheduler:
                 "will result in PyTorch skipping the first value of the learning rate schedule. "
                 f"See more details at {_ORDER_PAGE}",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -154,7 +155,7 @@ class LRScheduler:
                 "To get the last learning rate computed by the scheduler, "
                 "please use `get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
 
 

@@ -47,6 +47,9 @@
 #undef IV
 #undef UV
 #undef LANES
+#undef FRACTION_BITS
+#undef EXPONENT_BIAS
+#undef ROUNDER
 
 #define REAL double
 #define OTHER_REAL float

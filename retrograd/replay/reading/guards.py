@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from retrograd import core
+from retrograd.backend import CPU, backend_of
 from retrograd.tensor import Tensor
 
 
@@ -107,6 +108,8 @@ def real(array: Any) -> Any:
 
 
 def _start(array: Any) -> int:
+    if type(array) is not CPU.array:
+        return backend_of(array).address(array)
     found: int = array.__array_interface__["data"][0]
     return found
 

@@ -20,7 +20,7 @@ def line_up(call: BatchedCall, names: Sequence[str]) -> dict[str, Any]:
     batch it has one, so it is converted to the type of the result first.
     """
     rank = max([call.rank(name) for name in names])
-    target = _promoted([call[name] for name in names]) if call.op.promote else None
+    target = _promoted(call, names) if call.op.promote else None
     if target is not None:
         call.check()
         if call.op.float_result and target.kind in "biu":
@@ -40,13 +40,18 @@ def line_up_one(call: BatchedCall, name: str, rank: int, target: DType | None = 
     return value
 
 
-def _promoted(values: Sequence[object]) -> Any:
-    """The NumPy type of operands of different types, as examples; None where they are alike."""
-    tensors = [value for value in values if isinstance(value, Tensor)]
-    if len({value._array.dtype for value in tensors}) < 2:
+def _promoted(call: BatchedCall, names: Sequence[str]) -> Any:
+    """The NumPy type of operands of different types, as examples; None where they are alike.
+
+    Ops of three operands count a batch of numbers as a tensor with a dimension, as PyTorch does.
+    """
+    values = [call[name] for name in names]
+    if len({value._array.dtype for value in values if isinstance(value, Tensor)}) < 2:
         return None
-    numbers = [v for v in values if v is not None and not isinstance(v, Tensor)]
-    return dtypes.result_dtype([*[value._array for value in tensors], *numbers]).numpy
+    if len(call.op.plan.tensor_names) > 2:
+        values = [call.front(name) for name in names]
+    given = [v._array if isinstance(v, Tensor) else v for v in values if v is not None]
+    return dtypes.result_dtype(given).numpy
 
 
 @batching(ELEMENTWISE)
@@ -96,7 +101,7 @@ def _in_line(call: BatchedCall) -> list[Any] | None:
 
 @batching("_choose")
 def _choose(call: BatchedCall) -> list[Tensor]:
-    target = _promoted([call["input"], call["other"]])
+    target = _promoted(call, ("input", "other"))
     rank = max([call.rank(name) for name in call.op.plan.tensor_names])
     found = {name: line_up_one(call, name, rank, target) for name in ("input", "other")}
     return call.run(condition=line_up_one(call, "condition", rank), **found)

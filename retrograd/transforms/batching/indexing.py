@@ -270,7 +270,7 @@ def _dynamic(name: str) -> str:
 
 @batching("nonzero", "_unique2", "_unique_dim", "_unique_consecutive")
 def _refuse(call: BatchedCall) -> list[Tensor]:
-    raise runtime_error(_dynamic(event_name(call.op)))
+    raise runtime_error(_dynamic(event_name(call.op)), code="RG601")
 
 
 @batching("masked_select")

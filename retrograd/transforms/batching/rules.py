@@ -21,7 +21,7 @@ import numpy as np
 
 from retrograd import dtypes
 from retrograd.engine.state import STATE
-from retrograd.notices import runtime_error
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.registry import RECORDED, Op
 from retrograd.tensor import Tensor, wrap
 from retrograd.transforms.batched import BatchedTensor, level_of, rewrap
@@ -241,13 +241,18 @@ def run_by_example(
     for leaf in leaves:
         if isinstance(leaf, Tensor) and leaf._level == level and STATE.grad_enabled:
             if leaf._requires_grad:
-                raise NotImplementedError(
-                    f"{function.__name__} of a batch cannot be differentiated inside of vmap: "
-                    "take the gradient outside"
+                raise explained(
+                    NotImplementedError(
+                        f"{function.__name__} of a batch cannot be differentiated inside of vmap: "
+                        "take the gradient outside"
+                    ),
+                    code="RG610",
                 )
     count = level_of(level).size
     if not count:
-        raise RuntimeError(f"{function.__name__}: vmap over a batch of size 0 is not supported")
+        raise runtime_error(
+            f"{function.__name__}: vmap over a batch of size 0 is not supported", code="RG604"
+        )
     batches = [_examples(leaf, level, count) for leaf in leaves]
     rows = []
     for i in range(count):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.notices import runtime_error
+from retrograd.notices import explained, runtime_error
 from retrograd.ops.kinds import wrap_dim
 from retrograd.ops.making.memory import address_of
 from retrograd.ops.registry import RECORDED
@@ -71,7 +71,7 @@ def _permute(call: BatchedCall) -> list[Tensor]:
 def _select(call: BatchedCall) -> list[Tensor]:
     rank = call.rank("input")
     if not rank:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        raise explained(IndexError("select() cannot be applied to a 0-dim tensor."), code="RG204")
     return call.run(input=call.front("input"), dim=shifted(call["dim"], rank))
 
 
@@ -134,7 +134,9 @@ def _unsqueeze(call: BatchedCall) -> list[Tensor]:
 def _pieces(call: BatchedCall) -> list[Tensor]:
     rank = call.rank("input")
     if not rank:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise explained(
+            IndexError("Dimension specified as 0 but tensor has no dimensions"), code="RG205"
+        )
     return call.run(input=call.front("input"), dim=shifted(call["dim"], rank))
 
 
@@ -159,10 +161,11 @@ def _check_reach(call: BatchedCall) -> None:
         return
     first = (address_of(array) - address_of(storage_of(array))) // unit
     start = first + shift
-    raise RuntimeError(
+    raise runtime_error(
         f"result = tensor.as_strided({list(size)}, {list(stride)}, {start}) can access "
         f"memory outside of `tensor`. `result` can access some memory in range [{start}, "
         f"{start + wanted}], but `tensor` can only access some memory in range [{first}, "
         f"{first + own}]. This is not supported inside of vmap, please try to rewrite the "
-        "`as_strided` call as a sequence of PyTorch view operations"
+        "`as_strided` call as a sequence of PyTorch view operations",
+        code="RG208",
     )

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from retrograd.lifecycle.site import user_level
 from retrograd.namespaces import from_table
 from retrograd.random import Generator
 from retrograd.utils.data.collate import default_collate as default_collate
@@ -18,6 +19,8 @@ from retrograd.utils.data.iteration import _BaseDataLoaderIter, _SingleProcessDa
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 Sample = TypeVar("Sample", covariant=True)
+
+_collate_fn_t = Callable[[list[Any]], Any]
 
 # What cannot be changed once a loader exists: its samplers were built from it.
 FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
@@ -200,7 +203,7 @@ class DataLoader(Generic[Sample]):
             f"{suggestion} Please be aware that excessive worker creation might get DataLoader "
             "running slow or even freeze, lower the worker number to avoid potential "
             "slowness/freeze if necessary.",
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
 

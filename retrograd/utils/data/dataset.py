@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from retrograd.lifecycle.site import user_level
 from retrograd.ops.random.sampling import randperm
 from retrograd.random import Generator, default_generator
 from retrograd.tensor import Tensor
@@ -171,7 +172,7 @@ class ConcatDataset(Dataset[Sample]):
         warnings.warn(
             "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         return self.cumulative_sizes
 
@@ -268,7 +269,7 @@ def random_split(
             if length == 0:
                 warnings.warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
+                    stacklevel=user_level(),
                 )
         total = sum(sizes)
     if total != len(dataset):

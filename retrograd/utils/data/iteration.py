@@ -6,6 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from retrograd.autograd.profiler import record_function
+from retrograd.backend.cuda import cuda_backend
+from retrograd.lifecycle.site import user_level
+from retrograd.tensor import Tensor
 from retrograd.utils.data.fetch import _DatasetKind
 from retrograd.utils.data.sampler import drawn_seed
 
@@ -26,7 +29,8 @@ class _BaseDataLoaderIter:
         self._num_workers: int = loader.num_workers
         self._timeout: float = loader.timeout
         self._collate_fn = loader.collate_fn
-        if loader.pin_memory:
+        self._pin_memory = loader.pin_memory and cuda_backend() is not None
+        if loader.pin_memory and not self._pin_memory:
             _say_that_nothing_is_pinned(loader.pin_memory_device)
         self._sampler_iter = iter(self._index_sampler)
         # Drawn for every pass, with workers or without, before the sampler draws: from here on
@@ -52,6 +56,8 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         with record_function(self._profile_name):
             data = self._next_data()
+            if self._pin_memory:
+                data = pinned(data)
         self._num_yielded += 1
         promised = self._IterableDataset_len_called
         if (
@@ -74,7 +80,7 @@ class _BaseDataLoaderIter:
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
                 "examples."
             )
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(text, stacklevel=user_level())
 
     def __len__(self) -> int:
         return len(self._index_sampler)
@@ -100,15 +106,28 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._dataset_fetcher.fetch(self._next_index())
 
 
+def pinned(data: Any) -> Any:
+    """What a loader made, with its tensors in memory that an accelerator reads by itself."""
+    if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, dict):
+        return {key: pinned(value) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(pinned, data))
+    if isinstance(data, (list, tuple)):
+        return type(data)(map(pinned, data))
+    return data
+
+
 def _say_that_nothing_is_pinned(device: str) -> None:
     if device:
         warnings.warn(
             "pin_memory_device is deprecated, the current accelerator will be used as the device,"
             f"ignore pin_memory_device='{device}'.",
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     warnings.warn(
         "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
         "memory won't be used.",
-        stacklevel=2,
+        stacklevel=user_level(),
     )

@@ -19,6 +19,7 @@ from collections import deque
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from retrograd.lifecycle.site import user_level
 from retrograd.utils.data.handover import SHARES, receive, unpacked
 from retrograd.utils.data.iteration import _BaseDataLoaderIter
 from retrograd.utils.data.worker import (
@@ -117,7 +118,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     "Python 3.14+ changed the multiprocessing start method in non-Mac POSIX "
                     "platforms to 'forkserver', which requires the worker Process arguments to be "
                     "picklable. You can also try multiprocessing.set_start_method('fork').",
-                    stacklevel=2,
+                    stacklevel=user_level(),
                 )
                 raise
         self._reset(loader, first_iter=True)

@@ -5,32 +5,35 @@
 Calls are right ones (from the samples of declarations) with one mistake. Counted are those that
 PyTorch refuses: whether the type of the exception is the same, and the first line of its message.
 Calls that only one of the two refuses are counted apart. Each part of the work runs in a process of
-its own, so that a call at which PyTorch crashes costs that call alone.
+its own, so that a call at which PyTorch crashes, or which does not end, costs that call alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 
 from tests.compat.wrong_calls.functions import Function, functions, right_calls
 from tests.compat.wrong_calls.mistakes import mistakes, sampled
 from tests.compat.wrong_calls.outcomes import Comparison, Outcome, outcome
 
+LONGEST = 60  # seconds that one call may take on both libraries
 COLUMNS = ("same", "other words", "other type", "only there", "only here")
 
 
-def compared(
-    chosen: list[Function], share: float, crashed: frozenset[str] = frozenset()
-) -> Iterator[Comparison | str]:
-    """The text of every call before it is made, and the comparison if it is refused."""
+def compared(chosen: list[Function], share: float, after: str = "") -> Iterator[Comparison | str]:
+    """The text of every call before it is made, and the comparison if it is refused.
+
+    With `after`, the text of a call: those that follow it.
+    """
     import torch
 
     import retrograd
@@ -39,7 +42,8 @@ def compared(
         wrong = [w for call in right_calls(function, torch) for w in mistakes(call)]
         for call in sampled(wrong, share, str(function)) if wrong else ():
             text = str(call)
-            if text in crashed:
+            if after:
+                after = "" if text == after else after
                 continue
             yield text
             theirs, ours = outcome(text, torch), outcome(text, retrograd)
@@ -50,25 +54,25 @@ def compared(
 # ---------------------------------------------------------------------------------- in processes
 
 
-def work(part: int, jobs: int, share: float, only: str, crashed: frozenset[str]) -> None:
+def work(part: int, jobs: int, share: float, only: str, after: str) -> None:
     """A process's part: one line of JSON for each thing that `compared` gives."""
     os.environ["RETROGRAD_REPORT"] = "short"
-    for found in compared(_chosen(only)[part::jobs], share, crashed):
+    for found in compared(_chosen(only)[part::jobs], share, after):
         print(json.dumps(found), flush=True)
+        faulthandler.dump_traceback_later(LONGEST, exit=True)  # until the next line
 
 
 def _chosen(only: str) -> list[Function]:
     return [f for f in functions() if not only or only in str(f)]
 
 
-def supervise(part: int, options: argparse.Namespace, found: list[Comparison]) -> None:
-    """Run a part, again and again without the calls at which PyTorch crashes."""
-    crashed: list[str] = []
+def supervise(part: int, options: argparse.Namespace, found: list[Comparison]) -> int:
+    """Run a part, and go on behind each call that ended its process; the number of calls."""
+    last, made = "", 0
     while True:
-        last, mine = "", []
         command = [sys.executable, "-m", "tests.compat.wrong_calls", "--part", str(part)]
         command += ["--jobs", str(options.jobs), "--share", str(options.share)]
-        command += ["--only", options.only, "--without", json.dumps(crashed)]
+        command += ["--only", options.only, "--after", last]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
@@ -76,14 +80,12 @@ def supervise(part: int, options: argparse.Namespace, found: list[Comparison]) -
             for line in process.stdout:
                 row = json.loads(line)
                 if isinstance(row, str):
-                    last = row
+                    last, made = row, made + 1
                 else:
-                    mine.append(Comparison(*row[:3], Outcome(*row[3]), Outcome(*row[4])))
+                    found.append(Comparison(*row[:3], Outcome(*row[3]), Outcome(*row[4])))
         if process.returncode == 0:
-            found += mine
-            return
-        print(f"ended by {process.returncode}: {last}", file=sys.stderr)
-        crashed.append(last)
+            return made
+        print(f"ended by {process.returncode}: {last}", file=sys.stderr, flush=True)
 
 
 # ------------------------------------------------------------------------------------- the table
@@ -118,21 +120,16 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, help="write everything that differs to a file")
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--without", default="[]", help=argparse.SUPPRESS)
+    parser.add_argument("--after", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part is not None:
-        crashed = frozenset(json.loads(options.without))
-        work(options.part, options.jobs, options.share, options.only, crashed)
+        work(options.part, options.jobs, options.share, options.only, options.after)
         return
     parts: list[list[Comparison]] = [[] for _ in range(options.jobs)]
-    threads = [
-        Thread(target=supervise, args=(part, options, found)) for part, found in enumerate(parts)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        made = list(pool.map(lambda part: supervise(part, options, parts[part]), range(len(parts))))
     found = sorted(row for part in parts for row in part)
+    print(f"{sum(made):,} calls")
     print(table(found))
     if options.keep:
         with options.keep.open("w", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -34,6 +35,8 @@ class Original:
         if self.folder is None:
             script = into / self.script.name
             script.write_text(text or self.script.read_text())
+            for beside in _imported(self.script):
+                shutil.copy(beside, into)
             return script
         shutil.copytree(self.folder, into / self.folder.name, dirs_exist_ok=True)
         if file is not None:
@@ -43,6 +46,18 @@ class Original:
     def files(self) -> list[Path]:
         """The files that may be broken."""
         return [self.script] if self.folder is None else sorted(self.folder.rglob("*.py"))
+
+
+def _imported(script: Path) -> list[Path]:
+    """The modules beside a script that it imports."""
+    names = set()
+    for node in ast.walk(ast.parse(script.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module)
+    files = (script.with_name(f"{name}.py") for name in names)
+    return sorted(file for file in files if file.exists())
 
 
 def originals() -> list[Original]:

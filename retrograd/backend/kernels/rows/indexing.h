@@ -27,11 +27,7 @@ is_index(PyObject *object)
 static inline int
 are_within(const npy_int64 *places, npy_intp count, npy_intp size)
 {
-    npy_uint64 signs = 0;
-    for (npy_intp at = 0; at < count; at++) {
-        signs |= (npy_uint64)places[at] | ((npy_uint64)size - 1 - (npy_uint64)places[at]);
-    }
-    return !(signs >> 63);
+    return row_loops->are_within(places, count, size);
 }
 
 /* A dimension of `ndim`, counted from the end if it is negative; -1: there is none. */

@@ -153,6 +153,7 @@ typedef struct {
     RowsLoop sum_rows[2], largest_rows[2], smallest_rows[2];
     ColumnsLoop sum_columns[2], largest_columns[2], smallest_columns[2];
     SlicesLoop add_slices[2];
+    int (*are_within)(const int64_t *places, ptrdiff_t count, int64_t size); /* see indexing.h */
     ElementLoop elements[ELEMENTWISE_COUNT][2];
     AttentionLoop attention[2];
     ProductLoop product[2];

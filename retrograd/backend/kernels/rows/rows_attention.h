@@ -173,7 +173,7 @@ NAMED(weigh)(REAL *scores, ptrdiff_t distance, ptrdiff_t rows, ptrdiff_t columns
             if (rest < LANES) {
                 item = NAMED(load_some)(scores + at, rest, lowest);
             }
-            peaks = NAMED(choose)(item > peaks, item, peaks);
+            peaks = NAMED(larger)(item, peaks);
         }
         const REAL found = NAMED(peak_of)(peaks), peak = found < least ? least : found;
         double sum = 0;

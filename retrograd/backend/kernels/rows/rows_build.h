@@ -44,6 +44,9 @@
 #undef IV
 #undef UV
 #undef LANES
+#undef FRACTION_BITS
+#undef EXPONENT_BIAS
+#undef ROUNDER
 
 #define REAL double
 #define BITS int64_t
@@ -64,6 +67,16 @@
 #if VECTOR_BYTES >= 32 /* narrower vectors are no gain over the BLAS */
 #include "rows_products.h"
 #endif
+
+static int
+are_within(const int64_t *places, ptrdiff_t count, int64_t size)
+{
+    uint64_t signs = 0;
+    for (ptrdiff_t at = 0; at < count; at++) {
+        signs |= (uint64_t)places[at] | ((uint64_t)size - 1 - (uint64_t)places[at]);
+    }
+    return !(signs >> 63);
+}
 
 #define PAIR(name) {name##_of_floats, name##_of_doubles}
 #define FLOATS_ONLY(name) {name##_of_floats, NULL}
@@ -98,6 +111,7 @@ const RowLoops BUILD = {
     .largest_columns = PAIR(largest_columns),
     .smallest_columns = PAIR(smallest_columns),
     .add_slices = PAIR(add_slices),
+    .are_within = are_within,
 #define ENTRY(name, kinds) [ELEMENTS_##name] = PAIR(name),
     .elements = {ELEMENTWISE_LOOPS(ENTRY)},
 #undef ENTRY

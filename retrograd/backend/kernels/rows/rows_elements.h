@@ -1,9 +1,14 @@
 /* What the loops of rows_elementwise.h are written in, for one type; the primitives are those of ../primitives.h. */
 typedef signed char NAMED(byte_vector) __attribute__((vector_size(VECTOR_BYTES / sizeof(REAL))));
 
+/* The elements so many bytes further on are asked for, too: where operands and result begin at different places of a
+ * line of the cache, the processor does not see ahead by itself, and large arrays take a fifth longer. */
+#define BYTES_AHEAD 1024
+
 INLINE V
 NAMED(read)(const REAL *from, ptrdiff_t count)
 {
+    __builtin_prefetch((const void *)((uintptr_t)from + BYTES_AHEAD));
     return count == LANES ? NAMED(load)(from) : NAMED(load_some)(from, count, 0);
 }
 
@@ -67,6 +72,7 @@ NAMED(before_line)(const REAL *to, ptrdiff_t most)
 
 #include "rows_elementwise.h"
 
+#undef BYTES_AHEAD
 #undef READ
 #undef READ_TRUTH
 #undef KEEP

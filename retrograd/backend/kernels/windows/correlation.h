@@ -92,6 +92,7 @@ NAMED(add_class)(const NAMED(Part) *part, const NAMED(Class) *class, ptrdiff_t s
                  const REAL *weights, int vectors, REAL *sums, int more)
 {
     const ptrdiff_t height = part->work.axes[1].taps, width = part->work.axes[2].taps;
+    const ptrdiff_t most = LANE_ROWS(vectors);
     const NAMED(Stretch) z = class->z, y = class->y, x = class->x;
     const int whole_rows = x.tap_stop - x.tap_first == width;
     const int whole_slices = whole_rows && y.tap_stop - y.tap_first == height;
@@ -102,8 +103,8 @@ NAMED(add_class)(const NAMED(Part) *part, const NAMED(Class) *class, ptrdiff_t s
             ptrdiff_t k = base + ((a * height + b) * width + x.tap_first) * beside;
             for (ptrdiff_t piece = 0; piece < pieces; piece++) {
                 const ptrdiff_t length = NAMED(block_size)(run, pieces, piece), outputs = class->outputs * samples;
-                for (ptrdiff_t place = 0; place < outputs; place += MOST_ROWS) {
-                    NAMED(lanes)((int)SMALLER(MOST_ROWS, outputs - place), vectors, part->source, class->order + place,
+                for (ptrdiff_t place = 0; place < outputs; place += most) {
+                    NAMED(lanes)((int)SMALLER(most, outputs - place), vectors, part->source, class->order + place,
                                  part->out_places, part->tap_places + k, length, weights + k * vectors * LANES, sums,
                                  more);
                 }
@@ -237,19 +238,50 @@ NAMED(correlate_places)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-/* Whether lanes should be outputs: by the number of vectors that are multiplied, and the steps to write them. Outputs as
- * lanes take a tenth less time for each: numbers are read from one line of the cache, and taps at the border left out. */
-static int
-NAMED(prefers_lanes)(const NAMED(Part) *part)
+#define FEW_CHANNELS 16 /* sums of fewer are too short to be cut at the border */
+
+/* Which share of all products meets the source, not its padding. */
+static double
+NAMED(share_inside)(const Correlation *work)
 {
-    const double outputs = (double)part->work.outputs, length = (double)part->length;
-    const double by_lanes = (double)part->places * ((double)NAMED(vectors_for)(part->work.outputs) * length + outputs);
-    const double by_places = (double)part->work.axes[0].count * (double)NAMED(vectors_for)(NAMED(run_of_slice)(part))
-                             * outputs * (length + 2);
-    return 0.9 * by_lanes < by_places;
+    double share = 1;
+    for (int number = 0; number < AXES; number++) {
+        const Axis *axis = &work->axes[number];
+        ptrdiff_t inside = 0;
+        for (ptrdiff_t tap = 0; tap < axis->taps; tap++) {
+            const ptrdiff_t start = axis->source_first + axis->slot_start[axis->tap_slot[tap]];
+            for (ptrdiff_t output = 0; output < axis->count; output++) {
+                const ptrdiff_t place = start + (output + axis->tap_shift[tap]) * axis->step;
+                inside += place >= 0 && place < axis->source;
+            }
+        }
+        share *= (double)inside / (double)(axis->taps * axis->count);
+    }
+    return share;
 }
 
-#define FEW_CHANNELS 16 /* sums of fewer are too short to be cut at the border */
+/* Whether what meets padding should be left out where lanes are outputs. The outputs are then done by the taps that they
+ * meet, in shorter sums: the wider the window, the more kinds of outputs there are. */
+static int
+NAMED(prefers_skips)(const Correlation *work, double inside)
+{
+    const ptrdiff_t many = FEW_CHANNELS * (work->axes[2].taps - 1);
+    return inside < 1 && work->channels >= FEW_CHANNELS && (work->channels >= many || inside < 0.9);
+}
+
+/* Whether lanes should be outputs: by the number of vectors that are multiplied, and the steps to write them. Outputs as
+ * lanes take a tenth less time for each: numbers are read from one line of the cache. But where one vector holds all
+ * outputs a number is read for each product, which takes longer than the product. */
+static int
+NAMED(prefers_lanes)(const NAMED(Part) *part, double used)
+{
+    const double outputs = (double)part->work.outputs, length = (double)part->length;
+    const double vectors = (double)NAMED(vectors_for)(part->work.outputs), each = vectors > 1 ? 0.9 : 1.3;
+    const double by_lanes = (double)part->places * (vectors * length * used + outputs);
+    const double by_places = (double)part->work.axes[0].count * (double)NAMED(vectors_for)(NAMED(run_of_slice)(part))
+                             * outputs * (length + 2);
+    return each * by_lanes < by_places;
+}
 
 /* Whether all are finite: a product with a zero of the padding is zero, then. */
 static int
@@ -271,9 +303,13 @@ NAMED(plan_correlation)(const Correlation *work, Plan *plan)
 {
     NAMED(Part) part = {.work = *work};
     NAMED(measure)(&part);
-    plan->way = NAMED(is_depthwise)(work) ? BY_ROWS : NAMED(prefers_lanes)(&part) ? BY_LANES : BY_PLACES;
+    const double inside = NAMED(share_inside)(work);
+    const int skips = NAMED(prefers_skips)(work, inside);
+    plan->way = NAMED(is_depthwise)(work)                          ? BY_ROWS
+                : NAMED(prefers_lanes)(&part, skips ? inside : 1) ? BY_LANES
+                                                                   : BY_PLACES;
     NAMED(cut_into_parts)(work, plan, 0);
-    plan->skips = plan->way == BY_LANES && !plan->direct && work->channels >= FEW_CHANNELS
+    plan->skips = skips && plan->way == BY_LANES && !plan->direct
                   && NAMED(are_finite)(work->weight, work->groups * work->weight_group);
     plan->items = work->groups * plan->parts * plan->blocks;
     plan->scratch_group = part.length * NAMED(vectors_for)(work->outputs) * LANES;

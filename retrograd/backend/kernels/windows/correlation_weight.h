@@ -36,16 +36,17 @@ NAMED(pack_factors)(const NAMED(Part) *part, ptrdiff_t samples, REAL *to)
 static void
 NAMED(add_by_lanes)(const NAMED(Part) *part, ptrdiff_t samples, const REAL *factors, REAL *totals)
 {
-    static const int32_t in_order[MOST_ROWS] = {0, 1, 2, 3, 4, 5};
+    static const int32_t in_order[MOST_LANE_ROWS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     const ptrdiff_t all = NAMED(vectors_for)(part->work.outputs), blocks = NAMED(blocks)(all, MOST_VECTORS);
     const ptrdiff_t places = part->places * samples;
     for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t vectors = NAMED(block_size)(all, blocks, block), lanes = vectors * LANES;
+        const ptrdiff_t most = LANE_ROWS(vectors);
         for (ptrdiff_t taps = 0; taps < part->length; taps += TAPS_TOGETHER) {
             const ptrdiff_t stop = SMALLER(taps + TAPS_TOGETHER, part->length);
             for (ptrdiff_t place = 0; place < places; place += LONG_SUM) {
-                for (ptrdiff_t tap = taps; tap < stop; tap += MOST_ROWS) {
-                    NAMED(lanes)((int)SMALLER(MOST_ROWS, stop - tap), (int)vectors, part->source, in_order,
+                for (ptrdiff_t tap = taps; tap < stop; tap += most) {
+                    NAMED(lanes)((int)SMALLER(most, stop - tap), (int)vectors, part->source, in_order,
                                  part->tap_places + tap, part->out_places + place, SMALLER(LONG_SUM, places - place),
                                  factors + place * lanes, totals + tap * lanes, 1);
                 }

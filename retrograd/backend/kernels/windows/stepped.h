@@ -11,11 +11,12 @@ typedef struct {
     uint32_t first, second;
 } NAMED(Pick);
 
-/* The outputs from `x` on, `used` of them. */
-static void
-NAMED(find_picks)(const Dimension *w, ptrdiff_t x, ptrdiff_t used, NAMED(Pick) *picks)
+/* The outputs from `x` on, `used` of them. With a constant number of columns the picks stay in registers. */
+INLINE void
+NAMED(find_picks)(const Dimension *w, const ptrdiff_t columns, ptrdiff_t x, ptrdiff_t used, NAMED(Pick) *picks)
 {
-    for (ptrdiff_t column = 0; column < w->kernel; column++) {
+#pragma GCC unroll 8
+    for (ptrdiff_t column = 0; column < columns; column++) {
         const ptrdiff_t place = 2 * x + column * w->dilation - w->padding;
         const ptrdiff_t stop = SMALLER(w->size - place, 2 * used - 1);
         picks[column] = (NAMED(Pick)){place, NAMED(lanes_between)(-place, stop),
@@ -36,10 +37,10 @@ INLINE void
 NAMED(stepped_plane)(const Stepped *work, const ptrdiff_t columns, const REAL *from, const REAL *weights, REAL start, REAL *to)
 {
     const Dimension *h = &work->height, *w = &work->width;
-    NAMED(Pick) picks[MOST_STEPPED];
+    NAMED(Pick) picks[MOST_STEPPED] = {{0}};
     for (ptrdiff_t x = 0; x < w->count; x += LANES) {
         const ptrdiff_t used = SMALLER(LANES, w->count - x);
-        NAMED(find_picks)(w, x, used, picks);
+        NAMED(find_picks)(w, columns, x, used, picks);
         for (ptrdiff_t y = 0; y < h->count; y++) {
             V sum = NAMED(all)(start);
             for (ptrdiff_t row = 0; row < h->kernel; row++) {
@@ -79,37 +80,52 @@ NAMED(stepped)(const Stepped *work, ptrdiff_t first, ptrdiff_t stop)
 
 /* ---- the gradient for the input --------------------------------------------------------------------------------- */
 
-/* One row of a plane. Of neighbouring elements the even ones meet some columns of the window, the odd ones the others. */
+/* The results that one column of the window gives a share: in a row of the gradient, for every second element. */
+typedef struct {
+    ptrdiff_t place;
+    uint32_t lanes;
+    int is_odd;
+} NAMED(Meeting);
+
+/* One plane. Of neighbouring elements the even ones meet some columns of the window, the odd ones the others. */
 INLINE void
-NAMED(stepped_back_row)(const Stepped *work, const ptrdiff_t columns, ptrdiff_t y, const REAL *gradient, const REAL *weights,
-                        REAL start, REAL *to)
+NAMED(stepped_back_plane)(const Stepped *work, const ptrdiff_t columns, const REAL *gradient, const REAL *weights, REAL start,
+                          REAL *to)
 {
     const Dimension *h = &work->height, *w = &work->width;
     for (ptrdiff_t x = 0; 2 * x < w->size; x += LANES) {
-        V even = NAMED(all)(start), odd = even;
-        for (ptrdiff_t row = 0; row < h->kernel; row++) {
-            const ptrdiff_t below = y - row * h->dilation + h->padding, place = below / h->stride;
-            if (below < 0 || below % h->stride != 0 || place >= h->count) {
-                continue;
-            }
-#pragma GCC unroll 8
-            for (ptrdiff_t column = 0; column < columns; column++) {
-                const ptrdiff_t shift = column * w->dilation - w->padding, is_odd = shift & 1;
-                const ptrdiff_t at = x + (is_odd - shift) / 2;
-                const V items = NAMED(load_between)(gradient + place * w->count + at, -at, w->count - at);
-                const V product = items * weights[row * columns + column];
-                if (is_odd) {
-                    odd += product;
-                }
-                else {
-                    even += product;
-                }
-            }
-        }
         const ptrdiff_t rest = w->size - 2 * x;
-        NAMED(store_some)(to + 2 * x, NAMED(lower_pairs)(even, odd), SMALLER(LANES, rest));
-        if (rest > LANES) {
-            NAMED(store_some)(to + 2 * x + LANES, NAMED(upper_pairs)(even, odd), SMALLER(LANES, rest - LANES));
+        NAMED(Meeting) met[MOST_STEPPED] = {{0}};
+#pragma GCC unroll 8
+        for (ptrdiff_t column = 0; column < columns; column++) {
+            const ptrdiff_t shift = column * w->dilation - w->padding, is_odd = shift & 1, place = x + (is_odd - shift) / 2;
+            met[column] = (NAMED(Meeting)){place, NAMED(lanes_between)(-place, w->count - place), is_odd != 0};
+        }
+        for (ptrdiff_t y = 0; y < h->size; y++) {
+            V even = NAMED(all)(start), odd = even;
+            for (ptrdiff_t row = 0; row < h->kernel; row++) {
+                const ptrdiff_t below = y - row * h->dilation + h->padding, place = below / h->stride;
+                if (below < 0 || below % h->stride != 0 || place >= h->count) {
+                    continue;
+                }
+                const REAL *from = gradient + place * w->count;
+#pragma GCC unroll 8
+                for (ptrdiff_t column = 0; column < columns; column++) {
+                    const V items = NAMED(load_lanes)(from + met[column].place, met[column].lanes);
+                    const V product = items * weights[row * columns + column];
+                    if (met[column].is_odd) {
+                        odd += product;
+                    }
+                    else {
+                        even += product;
+                    }
+                }
+            }
+            REAL *into = to + y * w->size + 2 * x;
+            NAMED(store_some)(into, NAMED(lower_pairs)(even, odd), SMALLER(LANES, rest));
+            if (rest > LANES) {
+                NAMED(store_some)(into + LANES, NAMED(upper_pairs)(even, odd), SMALLER(LANES, rest - LANES));
+            }
         }
     }
 }
@@ -124,13 +140,11 @@ NAMED(stepped_back)(const Stepped *work, ptrdiff_t first, ptrdiff_t stop)
         const REAL *weights = (const REAL *)work->weight + channel * h->kernel * w->kernel;
         const REAL start = work->bias == NULL ? 0 : ((const REAL *)work->bias)[channel];
         REAL *to = (REAL *)work->result + plane * h->size * w->size;
-        for (ptrdiff_t y = 0; y < h->size; y++, to += w->size) {
-            if (w->kernel == 3) {
-                NAMED(stepped_back_row)(work, 3, y, gradient, weights, start, to);
-            }
-            else {
-                NAMED(stepped_back_row)(work, w->kernel, y, gradient, weights, start, to);
-            }
+        if (w->kernel == 3) {
+            NAMED(stepped_back_plane)(work, 3, gradient, weights, start, to);
+        }
+        else {
+            NAMED(stepped_back_plane)(work, w->kernel, gradient, weights, start, to);
         }
     }
 }
@@ -144,9 +158,9 @@ NAMED(add_stepped)(const Stepped *work, const ptrdiff_t rows, const ptrdiff_t co
 {
     const Dimension *h = &work->height, *w = &work->width;
     const ptrdiff_t used = SMALLER(LANES, w->count - x);
-    NAMED(Pick) picks[MOST_STEPPED];
+    NAMED(Pick) picks[MOST_STEPPED] = {{0}};
     V sums[MOST_STEPPED * MOST_STEPPED];
-    NAMED(find_picks)(w, x, used, picks);
+    NAMED(find_picks)(w, columns, x, used, picks);
 #pragma GCC unroll 16
     for (ptrdiff_t tap = 0; tap < rows * columns; tap++) {
         sums[tap] = (V){0};

@@ -10,6 +10,14 @@
 #endif
 #define MOST_ROWS 6
 
+/* Rows of a block whose lanes are outputs: with few vectors more of them, or sums would wait for each other. */
+#if VECTOR_BYTES == 64
+#define LANE_ROWS(vectors) ((vectors) <= 2 ? 12 : (vectors) == 3 ? 8 : MOST_ROWS)
+#else
+#define LANE_ROWS(vectors) ((vectors) == 1 ? 12 : MOST_ROWS)
+#endif
+#define MOST_LANE_ROWS 12
+
 /* ---- lanes of several vectors ------------------------------------------------------------------------------------- */
 
 /* Every second lane of two vectors. */
@@ -256,12 +264,12 @@ NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, co
                       const int32_t *row_places, const int32_t *places, ptrdiff_t length, const REAL *restrict panel, REAL *restrict out,
                       int more)
 {
-    V sums[MOST_ROWS][MOST_VECTORS];
-    const REAL *at[MOST_ROWS];
-#pragma GCC unroll 8
+    V sums[MOST_LANE_ROWS][MOST_VECTORS];
+    const REAL *at[MOST_LANE_ROWS];
+#pragma GCC unroll 16
     for (int row = 0; row < rows; row++) {
         at[row] = numbers + row_places[order[row]];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int vector = 0; vector < vectors; vector++) {
             sums[row][vector] = (V){0};
         }
@@ -269,23 +277,23 @@ NAMED(block_of_lanes)(const int rows, const int vectors, const REAL *numbers, co
     for (ptrdiff_t k = 0; k < length; k++) {
         const ptrdiff_t place = places[k];
         V beside[MOST_VECTORS];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int vector = 0; vector < vectors; vector++) {
             beside[vector] = NAMED(load)(panel + vector * LANES);
         }
         panel += vectors * LANES;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int row = 0; row < rows; row++) {
             const REAL number = at[row][place];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int vector = 0; vector < vectors; vector++) {
                 sums[row][vector] += beside[vector] * number;
             }
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int row = 0; row < rows; row++) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int vector = 0; vector < vectors; vector++) {
             REAL *to = out + (order[row] * (ptrdiff_t)vectors + vector) * LANES;
             NAMED(store)(to, more ? NAMED(load)(to) + sums[row][vector] : sums[row][vector]);
@@ -336,7 +344,9 @@ NAMED(block_of_places)(const int rows, const int vectors, const REAL *source, co
     }
 }
 
-#define FOR_EACH_COUNT_OF_ROWS(use) use(1) use(2) use(3) use(4) use(5) use(6)
+#define FOR_SIX_ROWS(use) use(1) use(2) use(3) use(4) use(5) use(6)
+#define FOR_EIGHT_ROWS(use) FOR_SIX_ROWS(use) use(7) use(8)
+#define FOR_TWELVE_ROWS(use) FOR_EIGHT_ROWS(use) use(9) use(10) use(11) use(12)
 
 /* The same for numbers of rows and vectors that are not constants. */
 static void
@@ -349,13 +359,14 @@ NAMED(lanes)(int rows, int vectors, const REAL *numbers, const int32_t *order, c
 #define TWO(r) CASE_OF(r, 2)
 #define THREE(r) CASE_OF(r, 3)
 #define FOUR(r) CASE_OF(r, 4)
-#define SWITCH(cases) switch (rows) { FOR_EACH_COUNT_OF_ROWS(cases) }
     switch (vectors) {
-    case 1: SWITCH(ONE) break;
-    case 2: SWITCH(TWO) break;
+    case 1: switch (rows) { FOR_TWELVE_ROWS(ONE) } break;
 #if MOST_VECTORS > 2
-    case 3: SWITCH(THREE) break;
-    case 4: SWITCH(FOUR) break;
+    case 2: switch (rows) { FOR_TWELVE_ROWS(TWO) } break;
+    case 3: switch (rows) { FOR_EIGHT_ROWS(THREE) } break;
+    case 4: switch (rows) { FOR_SIX_ROWS(FOUR) } break;
+#else
+    case 2: switch (rows) { FOR_SIX_ROWS(TWO) } break;
 #endif
     }
 #undef CASE_OF
@@ -368,11 +379,11 @@ NAMED(places)(int rows, int vectors, const REAL *source, const int32_t *places, 
 #define CASE_OF(r, v) \
     case r: NAMED(block_of_places)(r, v, source, places, length, weights, start, out, out_row, more); return;
     switch (vectors) {
-    case 1: SWITCH(ONE) break;
+    case 1: switch (rows) { FOR_SIX_ROWS(ONE) } break;
 #if MOST_VECTORS > 2
-    case 4: SWITCH(FOUR) break;
+    case 4: switch (rows) { FOR_SIX_ROWS(FOUR) } break;
 #else
-    case 2: SWITCH(TWO) break;
+    case 2: switch (rows) { FOR_SIX_ROWS(TWO) } break;
 #endif
     }
 #undef CASE_OF
@@ -382,5 +393,6 @@ NAMED(places)(int rows, int vectors, const REAL *source, const int32_t *places, 
 #undef TWO
 #undef THREE
 #undef FOUR
-#undef SWITCH
-#undef FOR_EACH_COUNT_OF_ROWS
+#undef FOR_SIX_ROWS
+#undef FOR_EIGHT_ROWS
+#undef FOR_TWELVE_ROWS

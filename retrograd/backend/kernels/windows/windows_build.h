@@ -41,6 +41,9 @@
 #undef IV
 #undef UV
 #undef LANES
+#undef FRACTION_BITS
+#undef EXPONENT_BIAS
+#undef ROUNDER
 
 #define REAL double
 #define REAL_BYTES 8

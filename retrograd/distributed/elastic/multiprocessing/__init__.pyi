@@ -1,4 +1,4 @@
-"""Processes that a launcher starts: here there is one.
+"""Processes that a launcher starts: see `torch.distributed.run`.
 
 Written by ``python -m retrograd.compat.stubs``.
 """

@@ -1,0 +1,1 @@
+"""What starts a program in several processes, watches them, and says how they ended."""

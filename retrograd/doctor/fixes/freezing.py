@@ -1,0 +1,49 @@
+"""Edits about what is trained: a step that is missing, parameters that move though frozen."""
+
+from __future__ import annotations
+
+import ast
+
+from retrograd.doctor.fixes.order import is_schedule, owner_of
+from retrograd.doctor.fixes.task import Task
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    assigned,
+    call_statement,
+    called,
+    dotted,
+    receiver,
+)
+
+
+def add_step(task: Task) -> None:
+    """`critic_opt.step()` beside the step of the other optimizer."""
+    draft, step, owner = task.draft, task.statement, task.variable
+    if owner and call_statement(step, "backward") is not None:
+        draft.insert_after(step, f"{owner}.step()")  # there is no other step
+        return
+    if not owner or call_statement(step, "step") is None or is_schedule(draft, step):
+        raise CannotWrite("the line makes no step")
+    if not owner_of(draft, step):
+        raise CannotWrite("it is not known whose step the line makes")
+    draft.insert_after(step, f"{owner}.step()")
+
+
+def drop_gradients(task: Task) -> None:
+    """`p.requires_grad = False`, and `p.grad = None` after it."""
+    draft, statement = task.draft, task.statement
+    pair = assigned(statement)
+    if pair is not None and isinstance(pair[0], ast.Attribute) and pair[0].attr == "requires_grad":
+        draft.insert_after(statement, f"{draft.written(pair[0].value)}.grad = None")
+        return
+    call = call_statement(statement, "requires_grad_")
+    owner = "" if call is None else dotted(receiver(call))
+    if not owner:
+        raise CannotWrite("the line freezes nothing")
+    loop = next(draft.enclosing(statement, ast.For), None)
+    if isinstance(loop, ast.For) and dotted(loop.target) == owner:
+        over = loop.iter
+        if isinstance(over, ast.Call) and called(over).endswith("parameters"):
+            draft.insert_after(statement, f"{owner}.grad = None")
+            return
+    draft.insert_after(statement, f"{owner}.zero_grad()")

@@ -1,0 +1,31 @@
+"""Errors that the catalogue knows: what their code says, where no rule has found a cause."""
+
+from __future__ import annotations
+
+from retrograd.diagnostics.catalogue import find
+from retrograd.diagnostics.report import Fix, Span
+from retrograd.doctor.evidence import raised
+from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.session import Watched
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """The entry of the catalogue for the error that ended the program."""
+    error = watched.error
+    known = None if error is None else find(str(error))
+    at = None if error is None or known is None else raised.where(error, watched)
+    if known is None or at is None or not at.from_library:
+        return []
+    entry, form, facts = known
+    found = Diagnosis(
+        code=entry.code,
+        title=(form.title or entry.summary).format(**facts),
+        why=(form.why or f"{entry.summary}.").format(**facts),
+        error_line=at.place,
+        created_at=[at.place],
+        fixes=[Fix("", at.place, text.format(**facts)) for text in form.helps],
+        error=at.message,
+        spans=[Span("failed", at.place, at.stack)],
+        facts={"code": entry.code, **facts},
+    )
+    return [found]
