@@ -79,8 +79,17 @@ class Forked:
         socket.send_fds(self._line, [json.dumps(asked).encode() + b"\n"], streams)
         for descriptor in opened:
             os.close(descriptor)
-        self._answers = self._line.makefile()
-        self.pid = int(self._answers.readline())
+        self.pid = int(self._first_line())
+
+    def _first_line(self) -> bytes:
+        """The number of the process, and no byte more: its end may be in the same packet."""
+        said = b""
+        while not said.endswith(b"\n"):
+            byte = self._line.recv(1)
+            if not byte:
+                raise RuntimeError("the process that forks has ended")
+            said += byte
+        return said
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit status, as `Popen.wait` gives it."""
@@ -91,7 +100,6 @@ class Forked:
             except TimeoutError:
                 raise subprocess.TimeoutExpired(list(self.args), timeout or 0) from None
             self.returncode = int(answer or b"-9")
-            self._answers.close()
             self._line.close()
         return self.returncode
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,22 @@ def test_as_a_started_one(name: str, tmp_path: Path) -> None:
 def test_what_hangs_is_ended(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         forked.python(["-c", "import time\ntime.sleep(900)"], tmp_path, seconds=0.2)
+
+
+def test_an_end_that_is_there_before_the_number_is_read(tmp_path: Path) -> None:
+    address = str(tmp_path / "door")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(address)
+        door.listen(1)
+
+        def answer() -> None:
+            line, _ = door.accept()
+            line.recv(1 << 20)
+            line.sendall(b"123\n-2")
+            line.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        process = forked.Forked([sys.executable, "-c", ""], address)
+        thread.join()
+    assert (process.pid, process.wait()) == (123, -2)
