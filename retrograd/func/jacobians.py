@@ -13,7 +13,7 @@ from retrograd.ops.registry import RECORDED
 from retrograd.tensor import Tensor
 from retrograd.transforms.basis import Layout, layouts_of, standard_basis
 from retrograd.transforms.trees import TreeSpec, flatten, unflatten
-from retrograd.transforms.vmap import map_directions, vmap
+from retrograd.transforms.vmap import map_directions, map_rows
 
 
 def jacrev(
@@ -39,7 +39,7 @@ def jacrev(
     @functools.wraps(func)
     def jacobian(*args: Tensor) -> Any:
         refuse_complex("jacrev", args, "inputs")
-        output, pull_back, *aux = vjp_of(func, args, argnums, has_aux)
+        output, pull_back, *aux = vjp_of(func, args, argnums, has_aux, results=False)
         outputs, outputs_spec = flatten(output)
         refuse_complex("jacrev", outputs, "outputs")
         layouts = layouts_of(outputs)
@@ -78,13 +78,16 @@ def _rows(
     if preallocate and chunk_size is not None and chunk_size < total:
         whole = [primal.new_zeros((total, *primal.shape)) for primal in primals]
     start = 0
+
+    def pull(gradients: list[Tensor]) -> list[Tensor]:
+        return flatten(pull_back(unflatten(gradients, spec)))[0]
+
     for basis in standard_basis(layouts, chunk_size):
         count = basis[0]._array.shape[0]
         if chunk_size == 1:  # nothing to batch
-            found = flatten(pull_back(unflatten([row[0] for row in basis], spec)))[0]
-            part = [row.unsqueeze(0) for row in found]
+            part = [row.unsqueeze(0) for row in pull([row[0] for row in basis])]
         else:
-            part = flatten(vmap(pull_back)(unflatten(basis, spec)))[0]
+            part = map_rows(pull, basis)
         if whole:
             for target, row in zip(whole, part, strict=True):
                 target[start : start + count].copy_(row)

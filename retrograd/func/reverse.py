@@ -114,9 +114,18 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
 
 
 def vjp_of(
-    func: Callable[..., object], primals: tuple[object, ...], argnums: Argnums | None, has_aux: bool
+    func: Callable[..., object],
+    primals: tuple[object, ...],
+    argnums: Argnums | None,
+    has_aux: bool,
+    *,
+    results: bool = True,
 ) -> Any:
-    """`vjp` with respect to the arguments that `argnums` names; None: all, as a tuple."""
+    """`vjp` with respect to the arguments that `argnums` names; None: all, as a tuple.
+
+    results  whether the outputs are handed out; if not they are of the trace, for a look at their
+             shapes, and nobody but the returned function has the graph
+    """
     with tracing(func, links=True) as trace:
         if argnums is None:
             args = tree_map(trace.alias, primals)
@@ -136,8 +145,8 @@ def vjp_of(
         check_outputs(outputs, "vjp(f, *primals)")
         trace.take_back()
         roots = roots_of(outputs)  # now: the caller may write into the results
-        shared = is_shared(trace, roots)
-        result = trace.settled_tree(output)
+        shared = results and is_shared(trace, roots)
+        result = trace.settled_tree(output) if results else output
         for value in outputs:
             if value._array.dtype not in dtypes.DIFFERENTIABLE:
                 raise runtime_error(

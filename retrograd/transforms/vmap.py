@@ -350,6 +350,23 @@ def map_directly(func: Callable[[Tensor], Sequence[Tensor]], tensor: Tensor) -> 
         return [with_batch_at(value, 0, level, size) for value in found]
 
 
+def map_rows(
+    func: Callable[[list[Tensor]], Sequence[Tensor]], rows: Sequence[Tensor]
+) -> list[Tensor]:
+    """The outputs of `func` for each row of some tensors of one length, stacked.
+
+    As `vmap` of it, without what is done for arguments and results that are not known.
+    """
+    size = rows[0]._array.shape[0]
+    STATE.transforms += 1
+    try:
+        with vmap_level(size, "error") as level:
+            found = func([batch(row, 0, level) for row in rows])
+            return [with_batch_at(value, 0, level, size) for value in found]
+    finally:
+        STATE.transforms -= 1
+
+
 def with_batch_at(value: Tensor, dim: int, level: int, size: int) -> Tensor:
     """The physical tensor with its batch dimension at `dim`; expanded if it had none."""
     physical, place = unwrap(value, level)
