@@ -14,18 +14,21 @@ import sys
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+import faulthandler
 import gc
 import importlib.abc
 import importlib.machinery
 import logging
 import re
 import signal
+import time
 from collections.abc import Generator, Sequence
 from types import ModuleType
 from typing import Any
 
 import hypothesis
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from tests import global_state
 
@@ -103,18 +106,49 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Tens of thousands of test items live to the end: the collector need not look at them.
+    """Thousands of test items live to the end: the collector need not look at them.
 
-    Tests that ask it for cycles would otherwise spend a second each on the items.
+    Tests that ask it for cycles would otherwise spend half a second each time on the items.
     """
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.unfreeze = thaw
     LEFT.update(global_state.snapshot())
+
+
+THAWED: list[bool] = []
+"""Whether a test has given the items back to the collector: a search of holders does so."""
+
+_unfreeze = gc.unfreeze
+
+
+def thaw() -> None:
+    """`gc.unfreeze`, of which the next teardown knows. To count what is frozen takes too long."""
+    THAWED.append(True)
+    _unfreeze()
 
 
 LEFT: dict[str, Any] = {}
 """The global state that the module of tests before left."""
+
+
+HANGS = 900.0  # seconds after which a test prints the stack of every thread and ends the run
+_watch = {"until": 0.0}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The watch is set anew once in a while: for each of many thousand tests it takes too long."""
+    now = time.monotonic()
+    if now > _watch["until"]:
+        _watch["until"] = now + HANGS / 10
+        stderr = item.config.stash[fault_handler_stderr_fd_key]
+        faulthandler.dump_traceback_later(HANGS, exit=True, file=stderr)
+
+
+def pytest_unconfigure() -> None:
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -123,6 +157,10 @@ def pytest_runtest_teardown(
 ) -> Generator[None, None, None]:
     """After the last test of a module, the global state must be as before the first."""
     yield
+    if THAWED:
+        gc.collect(1)  # what is older was collected by who looked at it
+        gc.freeze()
+        THAWED.clear()
     if nextitem is not None and nextitem.path == item.path:
         return
     now = global_state.snapshot()

@@ -12,6 +12,7 @@ import retrograd
 from retrograd.autograd import gradcheck, gradgradcheck
 from retrograd.ops.registry import COMPOSITES, OPS
 from retrograd.samples import T
+from tests.each import for_each_op
 from tests.ops.compare import build, cases, flatten, function_of, gradients, is_tensor, to_array
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -43,11 +44,8 @@ def smooth(sample):
     return sample.grad and leaves and not any(x.values is not None for x in leaves)
 
 
-DIFFERENTIABLE = [
-    pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES if smooth(sample)
-]
-NUMERIC = [case for case in DIFFERENTIABLE if case.values[1].numeric]
-ALL = [pytest.param(name, sample, id=f"{name}-{sample}") for name, sample in CASES]
+DIFFERENTIABLE = [(name, sample) for name, sample in CASES if smooth(sample)]
+NUMERIC = [(name, sample) for name, sample in DIFFERENTIABLE if sample.numeric]
 
 # their result depends on the strides of the input by design
 LAYOUT = {
@@ -75,7 +73,7 @@ def call(name, sample, noncontiguous=False, grad=True):
     return (lambda *_: function(*args, **kwargs)), leaves
 
 
-@pytest.mark.parametrize(("name", "sample"), NUMERIC)
+@for_each_op(NUMERIC)
 def test_gradient_against_finite_differences(name, sample):
     function, leaves = call(name, sample)
     coarse = (retrograd.float16, retrograd.bfloat16, retrograd.float32, retrograd.complex64)
@@ -93,7 +91,7 @@ def test_gradient_against_finite_differences(name, sample):
         gradgradcheck(tensors, leaves, fast_mode=True)
 
 
-@pytest.mark.parametrize(("name", "sample"), DIFFERENTIABLE)
+@for_each_op(DIFFERENTIABLE)
 def test_raw_and_recorded_rules_agree(name, sample):
     function, leaves = call(name, sample)
     raw = gradients(flatten(function()), leaves, retrograd, False)
@@ -107,7 +105,7 @@ def test_raw_and_recorded_rules_agree(name, sample):
             assert a.dtype is b.dtype
 
 
-@pytest.mark.parametrize(("name", "sample"), ALL)
+@for_each_op(CASES)
 def test_layout_and_memory(name, sample):
     """Strided inputs give the same values; results own their memory unless declared a view."""
     if refused(name, sample):
@@ -136,14 +134,14 @@ def test_layout_and_memory(name, sample):
 
 
 INPLACE = [
-    pytest.param(name, sample, id=f"{name}-{sample}")
+    (name, sample)
     for name, sample in CASES
     if name in OPS and OPS[name].inplace_name and sample.inplace and sample.grad
     if leaves_of(sample) and not refused(name, sample)
 ]
 
 
-@pytest.mark.parametrize(("name", "sample"), INPLACE)
+@for_each_op(INPLACE)
 def test_in_place_twin(name, sample):
     """`x.op_()` writes what `op(x)` returns, and has the same gradients."""
     op = OPS[name]
