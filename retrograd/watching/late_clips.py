@@ -5,13 +5,13 @@ A generator of parameters gives them once; whoever gets it next clips none.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from retrograd.watching.gradients import Gradients, parameters_of
+from retrograd.watching.iterators import is_used_up
 from retrograd.watching.lines import Step
 from retrograd.watching.replacing import Undo, replaced
 from retrograd.watching.scaling import CLIPPING
@@ -55,15 +55,16 @@ class LateClips:
             def clip(*args: Any, **keywords: Any) -> Any:
                 before = safely(self._before, here())
                 given = keywords.get("parameters", args[0] if args else None)
-                if inspect.isgenerator(given) and given.gi_frame is not None:
-                    given = list(given)  # to be looked at, too; the clip gets a generator again
-                    again = (part for part in given)
+                gone = is_used_up(given)
+                if isinstance(given, Iterator) and not gone:
+                    given = list(given)  # to be looked at, too; the clip gets an iterator again
+                    again = iter(given)
                     if "parameters" in keywords:
                         keywords["parameters"] = again
                     else:
                         args = (again, *args[1:])
                 if before is not None:
-                    safely(self._note_nothing, name, here(), given)
+                    safely(self._note_nothing, name, here(), given, gone)
                 result = original(*args, **keywords)
                 if before:
                     limit = keywords.get("max_norm", args[1] if len(args) > 1 else math.inf)
@@ -85,12 +86,12 @@ class LateClips:
             if p.grad is not None
         }
 
-    def _note_nothing(self, name: str, stack: list[Step], given: Any) -> None:
+    def _note_nothing(self, name: str, stack: list[Step], given: Any, gone: bool) -> None:
         """A clip that finds no gradients."""
         if not stack:
             return
         line = self.lines.setdefault((stack[-1].chain, stack[-1].line), ClipLine(stack, name))
-        if inspect.isgenerator(given) and given.gi_frame is None:
+        if gone:
             line.used_up += any(p.grad is not None for p in self._gradients.held())
         elif not any(p.grad is not None for p in (*self._gradients.held(), *_parts(given))):
             self._early.add(line)  # copies whose gradients are handed on count, too

@@ -25,6 +25,7 @@ from retrograd.watching.graph import (
 from retrograd.watching.growth import Growth
 from retrograd.watching.heap import Heap
 from retrograd.watching.hooks import Hooks
+from retrograd.watching.iterators import groups_used_up
 from retrograd.watching.late_clips import LateClips
 from retrograd.watching.lines import LEAF, LineLog, Step, Tracer
 from retrograd.watching.loss_forms import LossForm, loss_forms
@@ -114,6 +115,7 @@ class Recorder:
             int, tuple[TensorLike, Call]
         ] = {}  # of grad calls without create_graph
         self.built_at: dict[int, list[Any]] = {}  # optimizer id -> stack
+        self.groups_used_up: dict[int, int] = {}  # optimizer id -> how many: see `iterators`
         # parameter id -> stack, optimizer steps before
         self.registered_at: dict[int, tuple[list[Any], int]] = {}
         self._registered: dict[int, weakref.ref[Any]] = {}
@@ -184,7 +186,10 @@ class Recorder:
         original = kind.__init__
 
         def __init__(optimizer: OptimizerLike, params: object, defaults: object) -> None:
+            gone = groups_used_up(params)
             original(optimizer, params, defaults)
+            if gone:
+                recorder.groups_used_up[id(optimizer)] = gone
             recorder.gradients.optimizers.append(optimizer)
             recorder.built_at[id(optimizer)] = recorder.log.here()
             recorder.ownership.frozen[id(optimizer)] = recorder._frozen()

@@ -72,7 +72,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(order.reorder_step, elsewhere.step_where_cleared),
         *(order.clear_where_sent, sums.step_after_all, epochs.step_after_last),
         *(training.clip_before_step, training.clip_after_backward, order.step_into_loop),
-        order.step_after_own,
+        *(order.step_after_own, order.clear_after_step),
     ),
     "zero-grad": (
         *(order.clear_before_passes, order.zero_grad),

@@ -163,6 +163,32 @@ def clear_where_sent(task: Task) -> None:
     draft.insert_before(sent[0], f"{owner}.zero_grad()")
 
 
+def clear_after_step(task: Task) -> None:
+    """Each pass clears, and only some of them step: what clears goes to behind the step."""
+    draft, clearing = task.draft, task.statement
+    error = task.same_file(task.diagnosis.error_line)
+    if call_statement(clearing, "zero_grad") is None or error is None:
+        raise CannotWrite("the line does nothing but clear, for a step of this file")
+    step = draft.statement_at(error.line)
+    branch = draft.parents.get(step)
+    while isinstance(branch, ast.With):  # what stands around a step in a branch
+        branch = draft.parents.get(branch)
+    block = draft.block_of(clearing)
+    if not owner_of(draft, step) or not isinstance(branch, ast.If):
+        raise CannotWrite("no branch makes the step")
+    around = next((s for s in [branch, *draft.enclosing(branch, ast.If)] if s in block), None)
+    if around is None or len(block) == 1:
+        raise CannotWrite("step and zero_grad are not statements of one loop")
+    last = step
+    for other in draft.block_of(step)[draft.block_of(step).index(step) + 1 :]:
+        if call_statement(other, "step") is None and call_statement(other, "update") is None:
+            break
+        last = other  # the steps of other optimizers, of a scaler and of a schedule
+    text = draft.written(clearing)
+    draft.remove(clearing)
+    draft.insert_after(last, text)
+
+
 def clear_by_hand(task: Task) -> None:
     """`x.grad = None` behind the update that uses `x.grad`, in a program without an optimizer."""
     draft, updating = task.draft, task.statement

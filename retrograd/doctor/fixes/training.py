@@ -90,6 +90,7 @@ def renew_parameters(task: Task) -> None:
         if isinstance(node, ast.Call) and called(node).startswith("clip_grad") and node.args
     ]
     name = dotted(calls[0].args[0]) if len(calls) == 1 else ""
+    name = name or str(task.diagnosis.facts.get("iterator", ""))
     made = [
         pair[1]
         for node in ast.walk(draft.tree)
@@ -113,10 +114,14 @@ def clear_for_step(task: Task) -> None:
     if not task.diagnosis.facts.get("of_step") or place is None:
         raise CannotWrite("it is not said which step is meant")
     step = draft.statement_at(place.line)
-    pair = assigned(step)
-    call = pair[1] if pair is not None else step.value if isinstance(step, ast.Expr) else None
-    if not isinstance(call, ast.Call) or called(call) != "step" or "." not in dotted(call.func):
+    calls = [
+        node
+        for node in draft.walk(step)
+        if isinstance(node, ast.Call) and called(node) == "step" and "." in dotted(node.func)
+    ]
+    if len(calls) != 1:
         raise CannotWrite("the line is not a step")
+    call = calls[0]
     if call_statement(sent, "backward") is None:
         raise CannotWrite("the line is not a backward")
     owner = dotted(receiver(call))

@@ -45,7 +45,9 @@ def _diagnosis(watched: Watched, line: ClipLine) -> Diagnosis | None:
 
 
 def _finds_nothing(line: ClipLine) -> bool:
-    return max(line.early, line.used_up) >= TIMES and not (line.in_time or line.late)
+    if line.used_up >= TIMES:
+        return True  # the first call may have got them
+    return line.early >= TIMES and not (line.in_time or line.late)
 
 
 def _of_nothing(watched: Watched, line: ClipLine) -> Diagnosis | None:
@@ -58,8 +60,8 @@ def _of_nothing(watched: Watched, line: ClipLine) -> Diagnosis | None:
         times, text = line.used_up, "ask the model for its parameters again"
         why = (
             f"{line.function}() in line {clipped.line} is given a generator that has nothing left: "
-            "parameters() can be gone through once, and somebody has, an optimizer for instance. "
-            f"No gradient was clipped in {times} calls."
+            "it can be gone through once, and somebody has: an optimizer, or the first of these "
+            f"calls. No gradient was clipped in {times} calls."
         )
     else:
         times, text = line.early, "clip between backward() and step()"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.iterators import is_used_up
 
 EMPTY = "optimizer got an empty parameter list"
 
@@ -99,7 +99,7 @@ def _used_up(at: Raised) -> Diagnosis | None:
     for call in _calls(at.place):
         for argument in call.args:
             value = statements.value_of(argument, at.frame)
-            if not inspect.isgenerator(value) or value.gi_frame is not None:
+            if not is_used_up(value):
                 continue
             name = ast.unparse(argument)
             lines = statements.lines_assigning(at.place, name)

@@ -194,7 +194,12 @@ def _dirty(watched: Watched, dirty: list[DirtyStep], optimizer: OptimizerLike) -
         fixes=fixes,
         spans=_span(watched, "added", last.call.stack) + _span(watched, "stepped", last.stack),
         notes=notes,
-        facts={"steps": len(dirty), "cleared": len(clears)},
+        facts={
+            "steps": len(dirty),
+            "cleared": len(clears),
+            # a closure that the step itself calls
+            "of_step": last.call.stack[: len(last.stack)] == last.stack,
+        },
     )
 
 

@@ -47,6 +47,7 @@ from retrograd.doctor.rules import (
     truncated,
     unseen_write,
     untrained,
+    used_up,
     weighted,
 )
 from retrograd.doctor.session import Watched
@@ -59,7 +60,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     spoiled = not_finite.diagnose(watched)
     if spoiled:
         return spoiled  # whatever comes after it is computed from nan
-    found = ownership.diagnose(watched) or made_in_forward.diagnose(watched)
+    found = used_up.diagnose(watched) or ownership.diagnose(watched)
+    found = found or made_in_forward.diagnose(watched)
     cut: list[Diagnosis] = []
     if not found:
         cut = rewrapped.diagnose(watched) or untrained.diagnose(watched)
