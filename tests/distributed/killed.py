@@ -20,6 +20,7 @@ from tests.distributed.together import ROOT, environment, finish, free_port
 
 PROGRAM = ROOT / "examples" / "resume_distributed.py"
 SIZE = 2
+PATIENCE = 4.0  # seconds for those that are left to end by themselves
 
 
 def start(folder: Path, result: Path) -> list[subprocess.Popen[str]]:
@@ -76,7 +77,7 @@ def killed_once(folder: Path, rng: random.Random, seconds: float, whole: list[ob
 
 def _end_others(processes: list[subprocess.Popen[str]]) -> None:
     """As a launcher does, for those that wait for one that was killed before they met."""
-    until = time.monotonic() + 20.0
+    until = time.monotonic() + PATIENCE
     while time.monotonic() < until and any(process.poll() is None for process in processes):
         time.sleep(0.05)
     for process in processes:
