@@ -46,6 +46,7 @@ from retrograd.watching.sums import (
     cancelled,
     leaves_of_outputs,
     leaves_of_terms,
+    one_sided,
     terms_of,
     weighted_terms,
 )
@@ -104,6 +105,7 @@ class Recorder:
         # see `cancelled`; with the call that went there
         self.cancelled: list[tuple[Call, int]] = []
         self.products: list[tuple[Call, int]] = []  # see `weighted_terms`
+        self.one_sided: list[tuple[Call, int]] = []  # see `sums.one_sided`
         self.flat: list[tuple[Call, Flat]] = []
         self.loss_forms: list[tuple[Call, LossForm]] = []
         self.targets: list[tuple[Call, Target]] = []  # with the call that went there
@@ -504,6 +506,7 @@ class Recorder:
             self.products += [(call, number) for number in weighted_terms(roots)]
             self.flat += [(call, flat) for flat in flat_steps(roots, nodes)]
             self.loss_forms += [(call, form) for form in loss_forms(roots, nodes)]
+            self.one_sided += [(call, number) for number in one_sided(roots)]
         return call
 
     def _seek_leaves(self) -> None:

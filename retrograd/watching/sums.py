@@ -42,6 +42,24 @@ def added_terms(roots: Iterable[Node | None]) -> list[tuple[int, bool, bool, int
     return sorted(found)
 
 
+def one_sided(roots: Iterable[Node | None]) -> Iterator[int]:
+    """The numbers of the sums and differences that a root is, of which one side has no history."""
+    waiting = [root for root in roots if root is not None]
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            return
+        node = waiting.pop()
+        edges = [following for following, _ in node.next_functions]
+        if node.name().startswith(_ADDING):
+            if None in edges and not _has_elements(node):
+                yield node._sequence_nr()
+        elif (
+            not node.name().startswith(("Neg", "Div", "Mul")) or len(edges) - edges.count(None) > 1
+        ):
+            continue
+        waiting += [following for following in edges if following is not None]
+
+
 _ADDING = ("AddBackward", "SubBackward", "RsubBackward")
 _MEASURING = ("Mean", "Sum", "Pow", "Abs", "Square", "Neg", "MseLoss", "Squeeze", "Select")
 

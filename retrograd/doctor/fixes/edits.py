@@ -39,6 +39,7 @@ from retrograd.doctor.fixes import (
     sums,
     training,
     unnoticed,
+    unsent,
 )
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
@@ -66,6 +67,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "combine-losses": (
         *(losses.combine_losses, at_call.combine_losses),
         *(sums.leave_out, losses.send_in_loop),
+        *(unsent.add_to_replaced, unsent.send_the_sum),
     ),
     "reduce-loss": (backward_calls.reduce_loss, functions.reduce_result),
     "reorder-step": (
@@ -82,7 +84,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "clone-before-inplace": (inplace.clone_before_inplace, inplace.copy_before_write),
     "clone": (inplace.clone, training.clone_views, training.copy_state),
     "keep-graph": (
-        *(links.keep_graph, links.keep_graph_of_collection),
+        *(links.keep_graph, links.keep_graph_of_term, links.keep_graph_of_collection),
         *(hard_choices.soften, parts.use_the_parts, reports.number_for_report),
         *(elsewhere.tensor_for_parameter, from_numpy.stay_in_torch),
         *(unnoticed.multiply_by_given, hard_choices.straight_through),

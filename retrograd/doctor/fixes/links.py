@@ -55,6 +55,22 @@ def _take_cut_away(task: Task, after_float: str) -> None:
         _made_anew(task, cut)
 
 
+def keep_graph_of_term(task: Task) -> None:
+    """A term of a loss is computed of values that are all cut off: none of them is."""
+    draft = task.draft
+    cuts = [
+        node
+        for node in draft.walk(task.statement)
+        if (isinstance(node, ast.Attribute) and node.attr == "data")
+        or (_is_call_of(node, "detach", "item") and isinstance(node, ast.Call) and not node.args)
+    ]
+    if not task.diagnosis.facts.get("term") or len(cuts) < 2:
+        raise CannotWrite("the line computes no term of several such values")
+    for cut in cuts:
+        kept = cut.value if isinstance(cut, ast.Attribute) else receiver(cut)
+        draft.replace(draft.bounds(kept)[1], draft.end(cut), "")
+
+
 def detach_other_uses(task: Task) -> None:
     """A value that is cut off where it is made is cut off for others only: `d(fake.detach())`."""
     draft, statement = task.draft, task.statement

@@ -13,6 +13,7 @@ from retrograd.doctor.rules import (
     clipped_late,
     constant_term,
     counted_twice,
+    cut_terms,
     dropped_losses,
     flat,
     frozen,
@@ -46,6 +47,7 @@ from retrograd.doctor.rules import (
     tied_by_data,
     truncated,
     unseen_write,
+    unsent,
     untrained,
     used_up,
     weighted,
@@ -82,6 +84,9 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found += scaled_step.diagnose(watched) + snapshot.diagnose(watched)
     found += tied_by_data.diagnose(watched) + made_anew.diagnose(watched)
     found += dropped_losses.diagnose(watched) + constant_term.diagnose(watched)
+    found += cut_terms.diagnose(watched, found)
+    if not any(each.cause == "dropped-losses" for each in found):
+        found += unsent.diagnose(watched)
     found += ignoring.diagnose(watched)
     penalties = penalty.diagnose(watched) or inner_gradient.diagnose(watched)
     found += penalties
