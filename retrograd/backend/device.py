@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeGuard, TypeVar
 
-from retrograd.backend.arrays import Array
+from retrograd.backend.arrays import Array, DType
 from retrograd.backend.namespace import Namespace
 
 Kernel = Callable[..., Any]
@@ -69,6 +69,9 @@ class Backend:
 
     # makes random numbers there, where kernels are: the functions of `random.philox`
     maker: Any = None
+
+    # whether its arrays have elements
+    holds = True
 
     # whether its `xp.sum_to` sums half precision in float32 and rounds once
     sums_halves = False
@@ -185,6 +188,16 @@ class Backend:
         """The random numbers ``function(*args)``, on this device wherever they are drawn."""
         found = function(*args)
         return found if type(found) is self.array else self.from_numpy(found)
+
+    def computed(
+        self,
+        shape: tuple[int, ...],
+        dtype: DType,
+        function: Callable[..., Array],
+        *args: object,
+    ) -> Array:
+        """The array of NumPy ``function(*args)``, of this shape and dtype, on this device."""
+        return self.from_numpy(function(*args))
 
     def beside(self, array: Array) -> Array:
         """An array of the CPU that takes part in an op on this device."""

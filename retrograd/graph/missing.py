@@ -120,10 +120,15 @@ def _leads_to(cut: Cut, parameter: Any) -> bool | None:
     return None if leaves is None else any(leaf() is parameter for leaf in leaves)
 
 
+def _is_given(gradient: Any) -> bool:
+    """Whether a gradient is not all zeros; of one without elements nobody knows."""
+    return gradient is not None and (gradient.is_meta or bool(gradient.any()))
+
+
 def _with_path(reader: Reader, parameter: Any, nodes: list[Node]) -> Why:
     ran = any(reader.state(node) == FREED_STATE or reader.walked(node) for node in nodes)
     gradient = parameter.grad
-    if gradient is not None and bool(gradient.any()):
+    if _is_given(gradient):
         return Why("gradient", "the parameter has a gradient")
     if gradient is not None:
         text = "a path leads to it, but the gradient is zero: a mask, a dead relu, a factor of 0"
@@ -276,7 +281,7 @@ def _probed(reader: Reader, parameter: Any, loss: Any) -> Why:
     finally:
         for handle in handles:
             handle.remove()
-    if gradient is not None and bool(gradient.any()):
+    if _is_given(gradient):
         return Why("gradient", "a path leads to it, and it gets a gradient from this loss")
     for node in path:  # from the loss on
         came, went = given.get(node, (False, False))
@@ -307,4 +312,4 @@ def _watch(node: Any, given: dict[Node, tuple[bool, bool]]) -> Any:
 
 
 def _any(gradients: Any) -> bool:
-    return any(gradient is not None and bool(gradient.any()) for gradient in gradients)
+    return any(_is_given(gradient) for gradient in gradients)

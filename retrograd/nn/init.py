@@ -169,6 +169,8 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=user_level(),
         )
+    if tensor.is_meta:
+        return tensor.normal_(mean, std, generator=generator)
     inside = _normal_below((b - mean) / std) - _normal_below((a - mean) / std)
     with no_grad():
         # Where most normal draws fall outside [a, b], uniform candidates are accepted in

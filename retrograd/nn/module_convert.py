@@ -10,6 +10,7 @@ from retrograd.dtypes import as_dtype, dtype
 from retrograd.engine.grad_mode import no_grad
 from retrograd.lifecycle.site import user_level
 from retrograd.nn.module_walk import WalkMethods
+from retrograd.notices import explained
 from retrograd.ops.making.conversion import to_options
 from retrograd.ops.making.creation import empty_like
 from retrograd.tensor import Tensor
@@ -88,9 +89,20 @@ class ConversionMethods(WalkMethods):
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.is_floating_point() or tensor.is_complex()
             reordered = order if tensor.ndim in (4, 5) else None
-            return tensor.to(
-                device=where, dtype=wanted if inexact else None, memory_format=reordered
-            )
+            try:
+                return tensor.to(
+                    device=where, dtype=wanted if inexact else None, memory_format=reordered
+                )
+            except NotImplementedError as error:
+                if not tensor.is_meta:
+                    raise
+                raise explained(
+                    NotImplementedError(
+                        f"{error} Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device."
+                    ),
+                    code="RG302",
+                ) from None
 
         return self._apply(convert)
 

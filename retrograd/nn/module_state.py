@@ -15,7 +15,7 @@ from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.nn.state_hints import hinted
 from retrograd.tensor import Tensor
 
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
@@ -31,6 +31,16 @@ class IncompatibleKeys(NamedTuple):
             f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
             f"unexpected_keys={self.unexpected_keys})"
         )
+
+
+def _warn_of_no_elements(key: str) -> None:
+    warnings.warn(
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in "
+        "the current model, which is a no-op. (Did you mean to pass `assign=True` to assign items "
+        "in the state dictionary to their corresponding key in the module instead of copying them "
+        "in place?)",
+        stacklevel=user_level(),
+    )
 
 
 class StateMethods:
@@ -98,7 +108,7 @@ class StateMethods:
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if _defines_extra(self, "get_extra_state"):
-            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
@@ -192,7 +202,7 @@ class StateMethods:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(key)
-        extra = prefix + _EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if _defines_extra(self, "set_extra_state"):
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
@@ -228,6 +238,8 @@ class StateMethods:
         try:
             with no_grad():
                 if not assign:
+                    if tensor.is_meta and not value.is_meta:
+                        _warn_of_no_elements(key)
                     tensor.copy_(value)
                     return None
                 if isinstance(tensor, Parameter):

@@ -74,9 +74,11 @@ def nonzero_static(
     """
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = RECORDED.nonzero(input.detach())._array[:size]
-    rows = backend_of(found).xp.full((size, input.ndim), fill_value, dtypes.I64)
-    rows[: len(found)] = found
+    backend = backend_of(input._array)
+    rows = backend.xp.full((size, input.ndim), fill_value, dtypes.I64)
+    if backend.holds:
+        found = RECORDED.nonzero(input.detach())._array[:size]
+        rows[: len(found)] = found
     return finish("nonzero_static", wrap(rows), out)
 
 

@@ -50,6 +50,7 @@ class Generator(streams.Generator):
         """The base class notes a name; there is nothing to remember here."""
 
     kind = "cpu"  # the type of its device
+    draws_nothing = False  # and so stands for any other where its device's tensors are filled
 
     @classmethod
     def default(cls) -> Generator:
@@ -92,6 +93,8 @@ def generators_of(kind: str) -> type[Generator] | None:
     """The class of the generators that a type of device has; None where the CPU's serve it."""
     if kind == "cuda" and kind not in GENERATORS:
         GENERATORS[kind] = import_module("retrograd.random.cuda").CudaGenerator
+    if kind == "meta" and kind not in GENERATORS:
+        GENERATORS[kind] = import_module("retrograd.random.meta").MetaGenerator
     return GENERATORS.get(kind)
 
 
@@ -130,7 +133,7 @@ def generator_or_default(
 ) -> Generator:
     """A ``generator=`` argument, or for None the default generator of a device."""
     own = None if place is None else generators_of(place.name)
-    if generator is None:
+    if generator is None or (own is not None and own.draws_nothing):
         return default_generator if own is None else own.default()
     if not isinstance(generator, Generator):
         raise TypeError(

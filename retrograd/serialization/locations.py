@@ -153,13 +153,12 @@ def _refuse(place: str, storage: UntypedStorage, location: str) -> Any:
     return None
 
 
-def _refuse_meta(storage: UntypedStorage, location: str) -> Any:
-    if location == "meta":
-        raise NotImplementedError(
-            "torch.load to the meta device is not supported by retrograd: every tensor has memory; "
-            "skip_data() loads without reading the numbers"
-        )
-    return None
+def _meta_tag(storage: TypedStorage | float) -> str | None:
+    return _tag("meta", storage)
+
+
+def _to_meta(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    return storage.to(device="meta") if location == "meta" else None
 
 
 def validate(place: str) -> NoReturn:
@@ -176,7 +175,7 @@ def validate(place: str) -> NoReturn:
 register_package(10, _cpu_tag, _stay)
 register_package(20, _cuda_tag, _to_cuda)
 register_package(21, _no_tag, functools.partial(_refuse, "mps"))
-register_package(22, _no_tag, _refuse_meta)
+register_package(22, _meta_tag, _to_meta)
 for _priority, _place in enumerate(("hpu", "xpu", "mtia"), 24):
     register_package(_priority, _no_tag, functools.partial(_refuse, _place))
 

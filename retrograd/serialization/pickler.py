@@ -30,6 +30,7 @@ from retrograd.tensor import Array, Tensor
 from retrograd.tensor.size import Size, device, device_of, layout, memory_format
 
 _REBUILD_TENSOR = Foreign("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_META = Foreign("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_RETYPED = Foreign("torch._utils", "_rebuild_tensor_v3")
 _REBUILD_PARAMETER = Foreign("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = Foreign("torch._utils", "_rebuild_parameter_with_state")
@@ -165,6 +166,9 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return _REBUILD_FROM_TYPE, (parts.function, own, parts.arguments, state)
 
     def _parts(self, tensor: Tensor, requires_grad: bool) -> _Parts:
+        if tensor.is_meta:
+            lies = tuple(tensor._array.shape), strides_of(tensor._array)
+            return _Parts(_REBUILD_META, (tensor.dtype, *lies, requires_grad))
         storage, offset, strides = self._place(tensor)
         shape = tuple(tensor._array.shape)
         hooks: OrderedDict[object, object] = OrderedDict()

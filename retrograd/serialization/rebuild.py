@@ -23,6 +23,7 @@ from retrograd.sparse.pickling import rebuilt
 from retrograd.tensor import Array, Tensor, wrap
 from retrograd.tensor.size import (
     Size,
+    backend_at,
     layout,
     sparse_bsc,
     sparse_bsr,
@@ -145,6 +146,20 @@ def retyped(
     swap = bool(getattr(storage, "other_order", False))
     memory = memory.view(dtype.numpy)
     return _made(swapped(memory) if swap else memory, offset, size, stride, requires_grad, metadata)
+
+
+def without_elements(
+    dtype: dtypes.dtype, size: object, stride: object, requires_grad: bool
+) -> Tensor:
+    """A tensor of the device meta."""
+    if not isinstance(dtype, dtypes.dtype):
+        raise UnpicklingError(f"the dtype of a tensor cannot be {type(dtype).__name__}")
+    shape, steps = _integers(size, "size"), _integers(stride, "stride")
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=False) if n > 0)
+    if not 0 < extent * dtype.itemsize <= _LARGEST:
+        raise RuntimeError("numel: integer multiplication overflow")
+    memory = backend_at("meta").xp.empty(extent, dtype.numpy)
+    return _made(memory, 0, shape, steps, requires_grad, None)
 
 
 def _made(
@@ -303,7 +318,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "_rebuild_sparse_tensor": sparse,
     "_rebuild_qtensor": _refusing("quantized tensors"),
     "_rebuild_nested_tensor": _refusing("nested tensors in files"),
-    "_rebuild_meta_tensor_no_storage": _refusing("tensors on the meta device"),
+    "_rebuild_meta_tensor_no_storage": without_elements,
     "_rebuild_wrapper_subclass": _refusing("wrapper subclasses of tensors"),
     "_rebuild_device_tensor_from_numpy": _refusing("tensors of devices without storages"),
     "_rebuild_device_tensor_from_cpu_tensor": _refusing("tensors of devices without storages"),

@@ -127,7 +127,7 @@ class Tensor(Attached):
     __array_priority__ = 1000
 
     # `sparse.methods` replaces what is said of sparse layouts
-    is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = is_meta = False
+    is_sparse = is_quantized = is_mkldnn = is_mps = is_xpu = False
     is_nested = is_sparse_csr = False
 
     # ------------------------------------------------------------------ facts of the array
@@ -156,6 +156,11 @@ class Tensor(Attached):
     def is_cuda(self) -> bool:
         """Whether the elements live on a CUDA device."""
         return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there are no elements: a shape, a dtype and strides only."""
+        return self.device.type == "meta"
 
     @property
     def layout(self) -> layout:

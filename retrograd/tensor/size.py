@@ -10,6 +10,7 @@ from typing import Any, SupportsIndex, overload
 from retrograd.above import above
 from retrograd.backend import NAMED, Backend, backend_of
 from retrograd.backend.cuda import cuda_backend, why_missing
+from retrograd.backend.meta import meta_backend
 from retrograd.notices import explained, runtime_error
 
 
@@ -181,6 +182,8 @@ def backend_at(where: object) -> Backend:
         missing = why_missing()
         if missing is not None:
             raise explained(missing.error(), code="RG302")
+    if found is None and wanted.type == "meta":
+        found = meta_backend()
     if found is not None:
         found.check_index(wanted.index)
         return found

@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from retrograd import dtypes
 from retrograd.above import above
 from retrograd.backend import CPU, backend_of
 from retrograd.engine.hooks import warn_if_has_hooks
@@ -19,6 +20,7 @@ from retrograd.engine.sparse_array import SPARSE_ARRAY
 from retrograd.engine.state import STATE
 from retrograd.notices import runtime_error
 from retrograd.ops.making.construction import as_class, shared_array
+from retrograd.ops.making.creation import strided_array
 from retrograd.ops.making.memory import address_of, owner_of, region, strides_of
 from retrograd.reduced_dtypes import PUBLIC_NAMES, UnavailableDtype
 from retrograd.tensor import Array, Tensor, cell_of, meta_of, tensor_method, wrap
@@ -110,6 +112,21 @@ def rebuild_tensor(
     return made
 
 
+def rebuild_meta(
+    kind: type[Tensor],
+    dtype: dtypes.dtype,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+    attributes: dict[str, object],
+) -> Tensor:
+    """A tensor without elements from its pickle."""
+    array = strided_array(backend_at("meta").xp, shape, strides, dtype.numpy)
+    made = rebuilt(kind, array, requires_grad)
+    made.__dict__.update(attributes)
+    return made
+
+
 @above
 def pickled_sparse(tensor: Tensor) -> tuple[Any, ...]:
     """The same for a sparse tensor."""
@@ -122,8 +139,11 @@ def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     array = self._array
     if type(array) is SPARSE_ARRAY:
         return pickled_sparse(self)
-    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     backend = backend_of(array)
+    if not backend.holds:
+        facts = (type(self), self.dtype, array.shape, strides_of(array))
+        return rebuild_meta, (*facts, self.requires_grad, dict(self.__dict__))
+    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     turned = backend.to_numpy(array.transpose(axes))
     packed = np.ascontiguousarray(turned).reshape([array.shape[i] for i in axes])
     order = tuple(int(i) for i in np.argsort(axes))

@@ -138,9 +138,10 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def format_tensor(
-    array: Array,
+    array: Array | None,
     *,
     dtype_name: str,
+    shape: tuple[int, ...] = (),
     default_float: str = "float32",
     default_complex: str = "complex64",
     requires_grad: bool = False,
@@ -153,7 +154,8 @@ def format_tensor(
     """The text of ``repr(tensor)`` and ``str(tensor)``.
 
     Args:
-        array: the entries.
+        array: the entries; None where there are none, of a tensor of the device meta.
+        shape: the shape of such a tensor.
         dtype_name: the tensor's dtype without ``torch.``; printed where the entries do not show it.
         default_float: name of the default dtype of Python floats, which goes without saying.
         default_complex: the same for complex numbers: ``"complex128"`` if ``default_float`` is
@@ -172,7 +174,10 @@ def format_tensor(
     options = _options
     text_column = indent + len(prefix)
     suffixes = [] if device is None else [f"device='{device}'"]
-    if array.size == 0:
+    if array is None:
+        body = "..."
+        size_is_visible, dtype_is_visible = False, dtype_name == default_float
+    elif array.size == 0:
         body = "[]"
         # No entries: neither their number of dimensions nor their kind can be seen.
         size_is_visible = array.ndim == 1
@@ -188,7 +193,7 @@ def format_tensor(
             "bool",
         )
     if not size_is_visible:
-        suffixes.append(f"size={array.shape}")
+        suffixes.append(f"size={shape if array is None else array.shape}")
     if not dtype_is_visible:
         suffixes.append(f"dtype=torch.{dtype_name}")
     if grad_fn_name is not None:

@@ -34,7 +34,8 @@ def text_of(tensor: Tensor, prefix: str = "tensor(") -> str:
             name = "Invalid"
     backend = backend_of(tensor._array)
     return printing.format_tensor(
-        backend.to_numpy(tensor._array),
+        backend.to_numpy(tensor._array) if backend.holds else None,
+        shape=tensor._array.shape,
         dtype_name=tensor.dtype.name,
         default_float=dtypes.get_default_dtype().name,
         default_complex="complex128" if dtypes.DEFAULTS.float is dtypes.float64 else "complex64",
@@ -83,8 +84,10 @@ def __str__(self: Tensor) -> str:
 
 @tensor_method
 def __format__(self: Tensor, spec: str) -> str:
-    if not spec and (self._array.ndim or type(self) is not Tensor):
+    if not spec and (self._array.ndim or type(self) is not Tensor or self.is_meta):
         return str(self)
     # a single element formats as the number it is
+    if self.is_meta:
+        raise TypeError("unsupported format string passed to Tensor.__format__")
     array = backend_of(self._array).to_numpy(self._array)
     return printing.format_scalar_spec(array, spec, class_name=type(self).__name__)

@@ -46,6 +46,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     alone = _references(self) <= _ALONE  # before a variable here counts, too
     array = self._array
+    if self.is_meta:
+        raise RuntimeError("_share_fd_: only available on CPU")
     if type(array) is not CPU.array or not shared_memory.SHARES:
         what = (
             "of a sparse tensor" if type(array) is SPARSE_ARRAY else "outside of the CPU's memory"

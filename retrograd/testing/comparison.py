@@ -288,6 +288,8 @@ def _compare_values(
     what: str,
     place: Place,
 ) -> None:
+    if actual.is_meta and expected.is_meta:
+        return  # there are none
     relative, absolute = tolerances
     if actual.dtype in dtypes.UNSIGNED:
         matches = actual == expected

@@ -108,6 +108,8 @@ def _remembered(tensor: Any) -> _Value:
 
 def _corner(tensor: Any, length: int) -> object:
     """The first elements along each dimension; the last ones for a negative length."""
+    if tensor.is_meta:
+        return None  # there are none
     part = slice(None, length) if length > 0 else slice(length, None)
     return tensor.detach()[(part,) * tensor.dim()].tolist()
 

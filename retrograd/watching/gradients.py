@@ -322,7 +322,8 @@ class Gradients:
             return True
         if len(self.steps) >= 4:  # looking at every element is too slow to do it always
             return False
-        return all(parameter.grad is None or not parameter.grad.any() for parameter in held)
+        given = [parameter.grad for parameter in held if parameter.grad is not None]
+        return not any(gradient.is_meta or gradient.any() for gradient in given)
 
     def after_step(
         self, optimizer: OptimizerLike, stack: list[Step], number: int, calls: int

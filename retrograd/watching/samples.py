@@ -84,7 +84,7 @@ class Samples:
         if wanted:
             saved = {place for node in nodes for place in _memory_of_saved(node)}
             for result, _, stack in wanted:
-                if result.data_ptr() in saved:
+                if result.data_ptr() and result.data_ptr() in saved:
                     self.used.append(CutSample(stack, call))
 
     def after_step(self) -> None:

@@ -82,7 +82,9 @@ class Snapshots:
         shared = [
             name
             for name, parameter in own.items()
-            if name in state and parameter.numel() and _address(state[name]) == _address(parameter)
+            if name in state
+            and _address(parameter)
+            and _address(state[name]) == _address(parameter)
         ]
         if own and len(shared) == len(own) and any(p.requires_grad for p in own.values()):
             self.restored.append(Restored(taken, stack, since, type(module).__name__))

@@ -21,6 +21,7 @@ class TensorLike(Protocol):
     grad: TensorLike | None
     grad_fn: NodeLike | None
     is_leaf: bool
+    is_meta: bool
     requires_grad: bool
     shape: Sequence[int]
     _version: int

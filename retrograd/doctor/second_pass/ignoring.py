@@ -64,8 +64,9 @@ class IgnoringWatch:
     ) -> None:
         torch = self.torch
         with torch.no_grad():
-            if all(bool((g == 1).all()) for g in tensors_in(list(gradients), torch.Tensor)):
-                return  # a loss itself: nothing is lost
+            given = tensors_in(list(gradients), torch.Tensor)
+            if any(g.is_meta for g in given) or all(bool((g == 1).all()) for g in given):
+                return  # nobody knows; or a loss itself: nothing is lost
             other = [self._another(g) for g in gradients]
             try:
                 again = backward(ctx, *other)

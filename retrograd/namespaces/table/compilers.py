@@ -232,10 +232,10 @@ module(
 module("_subclasses", "Tensors without values: there are none.")
 module(
     "_subclasses.fake_tensor",
-    "Tensors without values: there are none; ``device='meta'`` is not there either.",
+    "Tensors without values, of any device: there are none; those of ``device='meta'`` are.",
     answers(False, is_fake="Whether a tensor has no values: no."),
     refusals(
-        "there are no tensors without values; make the tensor",
+        "there are no tensors without values but those of device='meta'",
         classes="DataDependentOutputException DynamicOutputShapeException FakeTensor"
         " FakeTensorConverter FakeTensorMode UnsupportedFakeTensorException",
     ),

@@ -79,7 +79,7 @@ _FILES = {
             register_module_full_backward_pre_hook register_module_module_registration_hook
             register_module_parameter_registration_hook
         """,
-        "module_state": "_IncompatibleKeys=IncompatibleKeys",
+        "module_state": "_EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys=IncompatibleKeys",
     },
     "normalization": {
         "cross_map_lrn": "CrossMapLRN2d",

@@ -9,6 +9,7 @@ from retrograd.nn.module_hooks import WrappedHook
 from retrograd.nn.module_state import IncompatibleKeys
 
 from retrograd.nn.module import Module as Module
+from retrograd.nn.module_state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 _IncompatibleKeys = IncompatibleKeys
 _WrappedHook = WrappedHook
 from retrograd.nn.module_hooks import register_module_backward_hook as register_module_backward_hook

@@ -41,6 +41,8 @@ _ARGUMENTS = {
 _ORDER = {
     "mv": ("vec", "input"),
 }
+# What is looked at first where an operand has no elements.
+_MASKS = ("mask", "condition")
 # Elementwise there, but checked as others are.
 _ONE_BY_ONE = frozenset(("cat", "stack", "_clamp_tensors", "_searchsorted"))
 # The other way round.
@@ -118,6 +120,9 @@ def mixed(op: Op, arrays: list[Any]) -> Exception:
 
 def _words(op: Op, arrays: list[Any]) -> str:
     named = dict(zip(op.plan.tensor_names, arrays, strict=False))
+    without = _without_elements(named)
+    if without is not None:
+        return without
     if op.name in _INDEXED:
         return (
             "indices should be either on cpu or on the same device as the indexed tensor "
@@ -143,6 +148,15 @@ def _words(op: Op, arrays: list[Any]) -> str:
             f"{first} and {second}!"
         )
     return _one_by_one(op, named)
+
+
+def _without_elements(named: dict[str, Any]) -> str | None:
+    """What is said where an operand has no elements; None if all have some."""
+    order = sorted(named, key=lambda name: name not in _MASKS)
+    places = list(dict.fromkeys(device_of(array) for array in _flat([named[n] for n in order])))
+    if not any(place.type == "meta" for place in places):
+        return None
+    return f"Tensor on device {places[1]} is not on the expected device {places[0]}!"
 
 
 def _one_by_one(op: Op, named: dict[str, Any]) -> str:

@@ -315,7 +315,8 @@ def allclose(
             "vmap over torch.allclose isn't supported yet. Please file an issue at "
             "https://github.com/pytorch/pytorch/issues if you need this feature."
         )
-    return bool(_isclose(input, other, rtol, atol, equal_nan)._array.all())
+    same: bool = _isclose(input, other, rtol, atol, equal_nan)._array.all().item()
+    return same
 
 
 def _equal_samples() -> list[Sample]:
@@ -407,7 +408,8 @@ def is_nonzero(input: Tensor) -> bool:
         raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
     if input._level:
         return bool(input)  # raises
-    return bool(input._array.any())
+    found: bool = input._array.any().item()
+    return found
 
 
 @composite(samples=lambda: [Sample(T(2, 3), T(2, 3)), Sample(T(2, 3), T(3, 2)), Sample(T(), T(1))])

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from retrograd import dtypes
-from retrograd.backend import CPU, is_array, xp_of
+from retrograd.backend import CPU, backend_of, is_array, xp_of
 from retrograd.backend.memory_order import axes_by_memory, laid_along, steps_within
 from retrograd.backend.neutral import scatter
 from retrograd.engine.saved_names import indices_of, raw_indices_of
@@ -396,7 +396,9 @@ def packed(target: Tensor, found: list[tuple[int, Tensor]]) -> tuple[Dims, list[
 def _beside(target: Tensor, index: Tensor) -> Tensor:
     """An index on the CPU goes to where the indexed tensor is, as in PyTorch."""
     if type(index._array) is CPU.array and type(target._array) is not CPU.array:
-        return index.to(target.device)
+        there = backend_of(target._array)
+        # a mask says how many elements it takes where none are looked at
+        return index.to(target.device) if there.holds else wrap(there.beside(index._array))
     return index
 
 

@@ -279,8 +279,10 @@ def tensor(
         source = data._array
         if device is None:
             place = backend_of(source)
-        source = backend_of(source).to_numpy(source)
-        array = cast_array(source, source.dtype if wanted is None else wanted.numpy)
+        target = source.dtype if wanted is None else wanted.numpy
+        if not backend_of(source).holds and not place.holds:
+            return fresh(cast_array(source, target), requires_grad)
+        array = cast_array(backend_of(source).to_numpy(source), target)
     elif isinstance(data, (np.ndarray, np.generic)):
         source = shared_array(np.asarray(data))
         array = cast_array(source, source.dtype if wanted is None else wanted.numpy)

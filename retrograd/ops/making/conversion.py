@@ -367,7 +367,7 @@ def __bool__(self: Tensor) -> bool:
     if array.size != 1:
         amount = "more than one value" if array.size else "no values"
         raise runtime_error(f"Boolean value of Tensor with {amount} is ambiguous", code="RG207")
-    return bool(array.item()) if array.dtype is not dtypes.BF16 else bool(array.any())
+    return bool(array.item() if array.dtype is not dtypes.BF16 else array.any().item())
 
 
 @tensor_method

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from retrograd import dtypes
 from retrograd.above import above
-from retrograd.backend import backend_of, xp_of
+from retrograd.backend import Backend, xp_of
 from retrograd.backend.arrays import DType
 from retrograd.backend.namespace import Namespace
 from retrograd.engine.sparse_array import SPARSE_ARRAY, STRANGERS
@@ -34,7 +34,7 @@ from retrograd.ops.making.arguments import (
     size_argument,
 )
 from retrograd.ops.making.construction import fresh
-from retrograd.ops.making.memory import array_like, empty_array, region
+from retrograd.ops.making.memory import array_like, empty_array, region, strides_of
 from retrograd.ops.registry import attach
 from retrograd.signatures import CREATION, forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
@@ -320,11 +320,15 @@ def _like_array(
         raise sparse_missing(name, input)
     kind = dtypes.as_dtype(dtype, name)
     target = input._array.dtype if kind is None else kind.numpy
-    made = array_like(input._array, target, order)
-    if device is None or type(made) is place.array:
+    return like_on(place if device is not None else None, input._array, target, order)
+
+
+def like_on(place: Backend | None, array: Array, target: DType, order: Any) -> Array:
+    """`array_like` on a device; None is that of the array."""
+    made = array_like(array, target, order)
+    if place is None or type(made) is place.array:
         return made
-    moved: Array = place.from_numpy(backend_of(made).to_numpy(made))
-    return moved
+    return strided_array(place.xp, made.shape, strides_of(made), target)
 
 
 zeros_like = _like("zeros_like", 0)

@@ -37,6 +37,8 @@ def __dlpack__(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._array.dtype is BF16:
         raise errors.unsupported("DLPack export of torch.bfloat16")
+    if self.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
     if not self.is_cpu:
         array: Any = self._array
         return array.__dlpack__(

@@ -34,6 +34,7 @@ from retrograd.ops.making.arguments import size_argument
 from retrograd.ops.making.storages import TypedStorage as TypedStorage
 from retrograd.ops.making.storages import UntypedStorage as UntypedStorage
 from retrograd.ops.making.storages import address_of as address_of
+from retrograd.ops.making.storages import pointer_of
 from retrograd.signatures import forms, sized
 from retrograd.tensor import Array, Tensor, tensor_method
 from retrograd.tensor.size import (
@@ -249,7 +250,7 @@ def region(flat: Array, shape: Sequence[int], offset: int, strides: Sequence[int
 @tensor_method
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return address_of(self._array) if self._array.size else 0
+    return pointer_of(self._array)
 
 
 @tensor_method
@@ -325,8 +326,9 @@ def in_same_memory(tensor: Tensor, shape: tuple[int, ...]) -> Array:
     owner = _storage_owner(tensor)
     offset = (address_of(array) - address_of(owner)) // array.itemsize if array.size else 0
     memory = owner.reshape(-1, order="A")
-    if not np.shares_memory(memory, owner) or memory.size - offset < count:
-        grown = np.empty(offset + count, array.dtype)
+    xp = xp_of(array)
+    if not xp.shares_memory(memory, owner) or memory.size - offset < count:
+        grown = xp.empty(offset + count, array.dtype)
         grown[: memory.size] = memory[: grown.size]
         uninitialized(grown[memory.size :])
         memory = grown
@@ -368,7 +370,7 @@ def set_(
     """Make this tensor use the memory (and the size) of another one, or a part of a storage."""
     check_writable(self, "set_")
     if source is None:
-        array = np.empty(0, self._array.dtype)
+        array = xp_of(self._array).empty(0, self._array.dtype)
     elif isinstance(source, UntypedStorage | TypedStorage):
         array = _part_of(source, self, storage_offset, size, stride)
     elif not isinstance(source, Tensor):

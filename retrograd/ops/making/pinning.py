@@ -72,12 +72,17 @@ def is_pinned(self: Tensor, device: Device = None) -> bool:
 def pin_memory(self: Tensor, device: Device = None) -> Tensor:
     """The tensor in memory of the CPU that an accelerator reads by itself; itself if it is."""
     accelerator = cuda_backend()
-    if accelerator is None:
+    if accelerator is None and not self.is_meta:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     if type(self._array) is not CPU.array:
         raise runtime_error(
-            f"cannot pin '{self.type()}' only dense CPU tensors can be pinned", code="RG302"
+            f"cannot pin '{_type_of(self)}' only dense CPU tensors can be pinned", code="RG302"
         )
+    assert accelerator is not None
     if accelerator.is_pinned(self._array):
         return self
     return wrap(PinnedHost(accelerator).from_numpy(self._array))
+
+
+def _type_of(tensor: Tensor) -> str:
+    return f"Meta{tensor.dtype.type_name}Type" if tensor.is_meta else str(tensor.type())

@@ -80,8 +80,10 @@ def arange(
             kind = dtypes.int64
     if kind.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise not_implemented_for("arange_cpu", kind.numpy)
-    array = _arange(start, end, step, kind)
-    return deliver("arange", place.from_numpy(array), out, dtype, requires_grad)
+    _check_range(start, end, step)
+    count = _length(start, end, step, kind)
+    array = place.computed((count,), kind.numpy, _arange, start, step, count, kind)
+    return deliver("arange", array, out, dtype, requires_grad)
 
 
 def _check_range(start: float, end: float, step: float) -> None:
@@ -93,16 +95,20 @@ def _check_range(start: float, end: float, step: float) -> None:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
-def _arange(start: Any, end: Any, step: Any, kind: dtypes.dtype) -> Array:
-    _check_range(start, end, step)
+def _length(start: Any, end: Any, step: Any, kind: dtypes.dtype) -> int:
     if kind is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-        count = -(-(end - start) // step)
-        whole: Array = np.arange(count, dtype=np.int64) * step + start
+        count: int = -(-(end - start) // step)
+        return count
+    return math.ceil((float(end) - float(start)) / float(step))
+
+
+def _arange(start: Any, step: Any, count: int, kind: dtypes.dtype) -> Array:
+    if kind is dtypes.int64:
+        whole: Array = np.arange(count, dtype=np.int64) * int(step) + int(start)
         return whole
-    count = math.ceil((float(end) - float(start)) / float(step))
     if kind.category == dtypes.INTEGER:
         start, step = int(start), int(step)
         numbers: Array = np.arange(count, dtype=np.int64) * step + start
@@ -140,8 +146,12 @@ def _range(
     if kind is dtypes.complex32:
         raise not_implemented_for("range_cpu", kind.numpy)
     count = int((last - first) / width + 1)
-    array = (np.arange(count, dtype=np.float64) * width + first).astype(kind.numpy)
-    return deliver("range", place.from_numpy(array), out, dtype, requires_grad)
+    array = place.computed((count,), kind.numpy, _evenly, first, width, count, kind)
+    return deliver("range", array, out, dtype, requires_grad)
+
+
+def _evenly(first: float, width: float, count: int, kind: dtypes.dtype) -> Array:
+    return (np.arange(count, dtype=np.float64) * width + first).astype(kind.numpy)
 
 
 attach(_range, public=("range",))
@@ -180,8 +190,6 @@ def _bound(function: str, name: str, position: int, value: Tensor | complex) -> 
 
 def _spaced(start: Any, end: Any, steps: int, kind: dtypes.dtype) -> Array:
     """Both halves are measured from their own end, so that the last number is `end` itself."""
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
     if steps < 2:
         return np.full(steps, start).astype(kind.numpy)
     place = np.arange(steps)
@@ -233,9 +241,10 @@ def linspace(
     kind = _spaced_type(
         dtype if dtype is not None or out is None else out.dtype, "linspace", first, last
     )
+    _check_steps(count)
     with np.errstate(all="ignore"):
-        array = _spaced(first, last, count, kind)
-    return deliver("linspace", place.from_numpy(array), out, dtype, requires_grad)
+        array = place.computed((count,), kind.numpy, _spaced, first, last, count, kind)
+    return deliver("linspace", array, out, dtype, requires_grad)
 
 
 @publish
@@ -260,11 +269,19 @@ def logspace(
     kind = _spaced_type(
         dtype if dtype is not None or out is None else out.dtype, "logspace", first, last
     )
-    real = dtypes.float64 if kind.category == dtypes.INTEGER else kind
+    _check_steps(count)
     with np.errstate(all="ignore"):
-        powers = np.power(
-            np.asarray(base, np.complex128 if real.is_complex else np.float64),
-            _spaced(first, last, count, dtypes.complex128 if real.is_complex else dtypes.float64),
-        )
-        array = powers.astype(kind.numpy)
-    return deliver("logspace", place.from_numpy(array), out, dtype, requires_grad)
+        array = place.computed((count,), kind.numpy, _powers, base, first, last, count, kind)
+    return deliver("logspace", array, out, dtype, requires_grad)
+
+
+def _check_steps(count: int) -> None:
+    if count < 0:
+        raise RuntimeError("number of steps must be non-negative")
+
+
+def _powers(base: float, first: Any, last: Any, count: int, kind: dtypes.dtype) -> Array:
+    wide = dtypes.complex128 if kind.is_complex else dtypes.float64
+    powers = np.power(np.asarray(base, wide.numpy), _spaced(first, last, count, wide))
+    found: Array = powers.astype(kind.numpy)
+    return found

@@ -9,6 +9,7 @@ from retrograd import dtypes
 from retrograd.backend import BACKENDS, backend_of, is_array, xp_of
 from retrograd.backend import CPU as HOST
 from retrograd.backend.shared_memory import memory_of
+from retrograd.notices import explained
 from retrograd.ops import errors
 from retrograd.tensor import Array
 from retrograd.tensor.size import CPU, Device, backend_at, device, device_of
@@ -22,6 +23,22 @@ def address_of(array: Array) -> int:
     if found is None:  # of a batch: has facts, but no elements
         return int(array.ctypes.data)
     return found.address(array)
+
+
+def pointer_of(array: Array) -> int:
+    """The same for programs: 0 where there is no memory."""
+    return address_of(array) if array.size and _holds(array) else 0
+
+
+def _holds(array: Array) -> bool:
+    found = BACKENDS.get(type(array))
+    return found is None or found.holds
+
+
+def _check_elements(array: Array) -> None:
+    if not _holds(array):
+        text = f"Not available for '{device_of(array).type}' device type"
+        raise explained(NotImplementedError(text), code="RG302")
 
 
 class UntypedStorage:
@@ -61,7 +78,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return address_of(self._owner) if self._owner.size else 0
+        return pointer_of(self._owner)
 
     def element_size(self) -> int:
         """Bytes of one element of a storage: one."""
@@ -69,6 +86,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """All bytes as numbers."""
+        _check_elements(self._owner)
         return list(backend_of(self._owner).to_numpy(self._owner).tobytes("A"))
 
     def __len__(self) -> int:
@@ -81,6 +99,7 @@ class UntypedStorage:
             raise TypeError(f"can't index a torch.UntypedStorage with {errors.type_name(index)}")
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        _check_elements(self._owner)
         return int(self._bytes()[index])
 
     def __setitem__(self, index: int | slice, value: int) -> None:
@@ -185,7 +204,7 @@ class UntypedStorage:
         return cls(HOST.xp.frombuffer(mapped, U8))
 
     def __repr__(self) -> str:
-        values = "".join(f" {byte}\n" for byte in self.tolist())
+        values = "".join(f" {byte}\n" for byte in self.tolist()) if _holds(self._owner) else "...\n"
         return f"{values}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
 
 
@@ -245,7 +264,7 @@ class TypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return address_of(self._owner) if self._owner.size else 0
+        return pointer_of(self._owner)
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -257,6 +276,7 @@ class TypedStorage:
 
     def tolist(self) -> list[complex]:
         """All elements as numbers."""
+        _check_elements(self._owner)
         flat = backend_of(self._owner).to_numpy(self._owner).reshape(-1, order="A")
         return (flat.astype(float) if flat.dtype is dtypes.BF16 else flat).tolist()
 
@@ -267,6 +287,7 @@ class TypedStorage:
         return self.tolist()[index]
 
     def __repr__(self) -> str:
-        values = "".join(f" {value}\n" for value in self.tolist())
+        holds = _holds(self._owner)
+        values = "".join(f" {value}\n" for value in self.tolist()) if holds else "...\n"
         kind = f"dtype={self.dtype!r}, device={self.device}"
         return f"{values}[torch.storage.TypedStorage({kind}) of size {len(self)}]"

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import dtypes
 from retrograd.above import above
-from retrograd.backend import xp_of
+from retrograd.backend import backend_of, xp_of
 from retrograd.backend.cpu_rows import compiled_first, rows
 from retrograd.backend.neutral import scatter
 from retrograd.backend.quiet import quiet
@@ -177,6 +177,9 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
     with no_grad():
         check_writable(weight, "embedding_renorm_")
     xp = xp_of(array)
+    if not backend_of(array).holds:
+        bump(weight, "embedding_renorm_")
+        return
     rows = xp.unique(indices._array)
     if first_outside(rows, array.shape[0]) is not None:
         raise errors.explained(IndexError("index out of range in self"), code="RG204")
@@ -596,7 +599,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if classes.size:
+    if classes.size and (num_classes == -1 or backend_of(classes).holds):
         if classes.min() < 0:
             raise RuntimeError("Class values must be non-negative.")
         largest = int(classes.max())

@@ -21,8 +21,7 @@ from retrograd.ops.making.arguments import (
     size_argument,
 )
 from retrograd.ops.making.construction import fresh
-from retrograd.ops.making.creation import deliver, publish
-from retrograd.ops.making.memory import array_like
+from retrograd.ops.making.creation import deliver, like_on, publish
 from retrograd.ops.registry import RECORDED, composite, function_only, op
 from retrograd.random import discrete, integers, permutation
 from retrograd.random.layout import fill_
@@ -117,7 +116,7 @@ def _like(
             made = draw(default_generator, array.shape, array.dtype) if _in_rows(array) else None
             if made is not None:
                 return fresh(made, requires_grad)
-        check_place(name, layout, device, pin_memory)
+        place = check_place(name, layout, device, pin_memory)
         if TRANSFORMS.active and is_mapped():
             again = functools.partial(
                 create, generator=generator, dtype=dtype, memory_format=memory_format
@@ -125,7 +124,7 @@ def _like(
             return batches().like(again, input)
         kind = dtypes.as_dtype(dtype, name)
         target = input._array.dtype if kind is None else kind.numpy
-        array = array_like(input._array, target, memory_format)
+        array = like_on(place if device is not None else None, input._array, target, memory_format)
         backend_of(array).drawn(
             fill, generator_or_default(generator, name, backend_of(array)), array
         )
@@ -262,11 +261,10 @@ def randint_like(
         return batches().like(
             lambda wide: randint_like(wide, low, high, generator=generator, dtype=dtype), input
         )
-    check_place("randint_like", layout, device, pin_memory)
+    place = check_place("randint_like", layout, device, pin_memory)
     kind = dtypes.as_dtype(dtype, "randint_like")
-    array = array_like(
-        input._array, input._array.dtype if kind is None else kind.numpy, memory_format
-    )
+    target = input._array.dtype if kind is None else kind.numpy
+    array = like_on(place if device is not None else None, input._array, target, memory_format)
     source = generator_or_default(generator, "randint_like", backend_of(array))
     backend_of(array).drawn(lambda a: integers.randint_(source, a, low, high), array)
     return fresh(array, requires_grad)

@@ -536,6 +536,10 @@ def _repeated_positions(repeats: Tensor, output_size: int | None) -> Tensor:
         )
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if not backend_of(counts).holds:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return wrap(backend_of(counts).xp.empty(output_size, counts.dtype))
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
     xp = backend_of(counts).xp

@@ -398,6 +398,12 @@ def _sections(name: str, given: object) -> Any:
                 f"Batching rule not implemented for aten::{name}.tensor_indices_or_sections. We "
                 "could not generate a fallback."
             )
+        if given.is_meta:
+            raise errors.runtime_error(
+                f"{name} expected tensor_indices_or_sections to be on cpu, but it's on "
+                f"{given.device}",
+                code="RG308",
+            )
         return int(given._array) if not ndim else tuple(given._array.tolist())
     if isinstance(given, (tuple, list)):
         return as_integers(name, "indices", 2, given)
