@@ -47,3 +47,35 @@ def drop_gradients(task: Task) -> None:
             draft.insert_after(statement, f"{owner}.grad = None")
             return
     draft.insert_after(statement, f"{owner}.zero_grad()")
+
+
+def freeze_others(task: Task) -> None:
+    """What the optimizer holds was frozen: the condition of the freezing is turned around."""
+    draft, statement = task.draft, task.statement
+    branch = draft.parents.get(statement)
+    if not task.diagnosis.facts.get("all_frozen") or not isinstance(branch, ast.If):
+        raise CannotWrite("no condition says what is frozen")
+    test = branch.test
+    if branch.orelse or isinstance(test, ast.BoolOp):
+        raise CannotWrite("the condition has several parts")
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        draft.rewrite(test, draft.written(test.operand))
+    else:
+        inner = draft.written(test)
+        simple = isinstance(test, (ast.Name, ast.Attribute, ast.Call))
+        draft.rewrite(test, f"not {inner}" if simple else f"not ({inner})")
+
+
+def leave_trainable(task: Task) -> None:
+    """What the optimizer holds was frozen: it stays trainable."""
+    draft, statement = task.draft, task.statement
+    if not task.diagnosis.facts.get("all_frozen"):
+        raise CannotWrite("the optimizer holds other parameters, too")
+    pair = assigned(statement)
+    if pair is not None and isinstance(pair[0], ast.Attribute) and pair[0].attr == "requires_grad":
+        draft.rewrite(pair[1], "True")
+        return
+    call = call_statement(statement, "requires_grad_")
+    if call is None or len(call.args) != 1:
+        raise CannotWrite("the line freezes nothing")
+    draft.rewrite(call.args[0], "True")

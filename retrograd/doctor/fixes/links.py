@@ -258,7 +258,8 @@ def enable_grad(task: Task) -> None:
     """Leave the scope without gradients: the `with`, the decorator, the switch."""
     draft, statement = task.draft, task.statement
     if isinstance(statement, (ast.With, ast.AsyncWith)):
-        _leave_with(draft, statement)
+        if not _turn_around(draft, statement):
+            _leave_with(draft, statement)
         return
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         remove_decorator(draft, statement, lambda text: any(name in text for name in _SCOPES))
@@ -271,6 +272,36 @@ def enable_grad(task: Task) -> None:
     if call.args[0].value is not False:
         raise CannotWrite("the switch is not set to False")
     draft.rewrite(call.args[0], "True")
+
+
+def _turn_around(draft: Draft, statement: ast.With | ast.AsyncWith) -> bool:
+    """`with set_grad_enabled(not training)`: the flag means the opposite."""
+    for item in statement.items:
+        call = item.context_expr
+        if _is_call_of(call, "set_grad_enabled") and isinstance(call, ast.Call) and call.args:
+            flag = call.args[0]
+            if isinstance(flag, ast.UnaryOp) and isinstance(flag.op, ast.Not):
+                draft.rewrite(flag, draft.written(flag.operand))
+                return True
+            if isinstance(flag, ast.Constant) and flag.value is False:
+                draft.rewrite(flag, "True")
+                return True
+    return False
+
+
+def keep_own_history(task: Task) -> None:
+    """`h, c = h.detach(), c.detach()` in the middle of a sequence: the line goes."""
+    draft, statement = task.draft, task.statement
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise CannotWrite("the line sets nothing")
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        raise CannotWrite("the line sets one value")
+    names = [ast.unparse(each) for each in target.elts]
+    kept = [ast.unparse(_unwrapped(each)) for each in value.elts]
+    if names != kept or len(draft.block_of(statement)) == 1:
+        raise CannotWrite("the line computes something")
+    draft.remove(statement)
 
 
 def _unwrap(draft: Draft, statement: ast.stmt) -> bool:

@@ -145,6 +145,25 @@ def clone_views(task: Task) -> None:
     draft.suffix(value, ".clone()")
 
 
+def copy_module(task: Task) -> None:
+    """`target = policy` becomes `target = copy.deepcopy(policy)`."""
+    draft, pair = task.draft, assigned(task.statement)
+    if not task.diagnosis.facts.get("alias") or pair is None:
+        raise CannotWrite("the line gives no module a second name")
+    imports = [n for n in draft.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    names = {name.asname or name.name for node in imports for name in node.names}
+    written = draft.written(pair[1])
+    if "deepcopy" in names:
+        draft.rewrite(pair[1], f"deepcopy({written})")
+        return
+    draft.rewrite(pair[1], f"copy.deepcopy({written})")
+    if "copy" not in names:
+        later = [n for n in imports if getattr(n, "module", "") != "__future__"]
+        if not later:
+            raise CannotWrite("the file imports nothing")
+        draft.insert_before(later[0], "import copy")
+
+
 def tie_parameters(task: Task) -> None:
     """`b.weight.data = a.weight.data` becomes `b.weight = a.weight`."""
     draft, pair = task.draft, assigned(task.statement)

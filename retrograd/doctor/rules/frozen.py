@@ -29,7 +29,7 @@ def _diagnosis(watched: Watched, moved: Moved) -> Diagnosis | None:
     step = log.place_of(moved.stack)
     if step is None:
         return None
-    lines = [place for file in log.chains.files() for place in _freezing(file)]
+    lines = [place for file in log.chains.files() for place in freezing(file)]
     one = lines if len(lines) == 1 else []
     count = f"{moved.parameters} parameter{'s' * (moved.parameters > 1)}"
     return Diagnosis(
@@ -49,7 +49,7 @@ def _diagnosis(watched: Watched, moved: Moved) -> Diagnosis | None:
     )
 
 
-def _freezing(file: str) -> Iterator[Place]:
+def freezing(file: str) -> Iterator[Place]:
     """The lines that set `requires_grad` to False."""
     for node in ast.walk(source.tree_of(file)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.rules import (
+    aliased,
+    all_frozen,
     average_of_views,
     cancelled,
     clipped,
@@ -63,6 +65,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     if spoiled:
         return spoiled  # whatever comes after it is computed from nan
     found = used_up.diagnose(watched) or ownership.diagnose(watched)
+    found = found or all_frozen.diagnose(watched)
     found = found or made_in_forward.diagnose(watched)
     cut: list[Diagnosis] = []
     if not found:
@@ -80,6 +83,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found += never_stepped.diagnose(watched) + frozen.diagnose(watched)
     found += clipped.diagnose(watched) + clipped_late.diagnose(watched) + hooks.diagnose(watched)
     found += left_evaluating.diagnose(watched) + average_of_views.diagnose(watched)
+    found += aliased.diagnose(watched)
     found += unseen_write.diagnose(watched) + loss_form.diagnose(watched)
     found += scaled_step.diagnose(watched) + snapshot.diagnose(watched)
     found += tied_by_data.diagnose(watched) + made_anew.diagnose(watched)
