@@ -174,11 +174,14 @@ def clear_after_step(task: Task) -> None:
     while isinstance(branch, ast.With):  # what stands around a step in a branch
         branch = draft.parents.get(branch)
     block = draft.block_of(clearing)
-    if not owner_of(draft, step) or not isinstance(branch, ast.If):
-        raise CannotWrite("no branch makes the step")
-    around = next((s for s in [branch, *draft.enclosing(branch, ast.If)] if s in block), None)
-    if around is None or len(block) == 1:
-        raise CannotWrite("step and zero_grad are not statements of one loop")
+    if not owner_of(draft, step):
+        raise CannotWrite("the line makes no step")
+    if not _is_left_before(block, step):
+        if not isinstance(branch, ast.If):
+            raise CannotWrite("no branch makes the step")
+        around = next((s for s in [branch, *draft.enclosing(branch, ast.If)] if s in block), None)
+        if around is None or len(block) == 1:
+            raise CannotWrite("step and zero_grad are not statements of one loop")
     last = step
     for other in draft.block_of(step)[draft.block_of(step).index(step) + 1 :]:
         if call_statement(other, "step") is None and call_statement(other, "update") is None:
@@ -187,6 +190,15 @@ def clear_after_step(task: Task) -> None:
     text = draft.written(clearing)
     draft.remove(clearing)
     draft.insert_after(last, text)
+
+
+def _is_left_before(block: list[ast.stmt], step: ast.stmt) -> bool:
+    """Whether a block has the step behind an `if ...: continue`."""
+    earlier = block[: block.index(step)] if step in block else []
+    return any(
+        isinstance(each, ast.If) and each.body and isinstance(each.body[-1], ast.Continue)
+        for each in earlier
+    )
 
 
 def clear_by_hand(task: Task) -> None:

@@ -125,8 +125,12 @@ def clear_for_step(task: Task) -> None:
     if call_statement(sent, "backward") is None:
         raise CannotWrite("the line is not a backward")
     owner = dotted(receiver(call))
-    if "." in owner and draft.scope_of(step) is not draft.scope_of(sent):
-        raise CannotWrite("the optimizer may be called otherwise there")
+    scopes = draft.scope_of(step), draft.scope_of(sent)
+    if "." in owner and scopes[0] is not scopes[1]:
+        classes = [draft.parents.get(scope) for scope in scopes]
+        own = owner.startswith("self.") and isinstance(classes[0], ast.ClassDef)
+        if not own or classes[0] is not classes[1]:
+            raise CannotWrite("the optimizer may be called otherwise there")
     draft.insert_before(sent, f"{owner}.zero_grad()")
 
 

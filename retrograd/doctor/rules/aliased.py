@@ -41,8 +41,12 @@ def _names(tree: ast.AST) -> Iterator[tuple[ast.Assign, str, str]]:
             continue
         copy, original = ast.unparse(node.targets[0]), ast.unparse(node.value)
         same = [each for each in assigned for t in each.targets if ast.unparse(t) == copy]
-        if COPY.search(copy.lower().split(".")[-1]) and len(same) == 1 and copy != original:
-            yield node, copy, original
+        if not COPY.search(copy.lower().split(".")[-1]) or len(same) != 1 or copy == original:
+            continue
+        yield node, copy, original
+        for other in assigned:  # `self.student = model`, too
+            if other is not node and ast.unparse(other.value) == original:
+                yield node, copy, ast.unparse(other.targets[0])
 
 
 def _updates(tree: ast.AST, copy: str, original: str) -> Iterator[int]:

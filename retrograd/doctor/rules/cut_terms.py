@@ -173,7 +173,7 @@ class Text:
             for node in ast.walk(self.tree)
             if isinstance(node, ast.FunctionDef) and node.name == name
         ]
-        if len(defined) != 1 or not call.args:
+        if len(defined) != 1 or not (call.args or isinstance(call.func, ast.Attribute)):
             return None
         function = defined[0]
         for decorator in function.decorator_list:
@@ -183,7 +183,13 @@ class Text:
             if isinstance(node, ast.With):
                 if any(_last(item.context_expr) in SCOPES for item in node.items):
                     return Cut(line, f"{name}()", "no_grad", node.lineno)
-        return None
+        given = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+        if len(given) != 1 or given[0].value is None or function is self.scope:
+            return None
+        cut = Text(Place(self.file, given[0].lineno)).cut(given[0].value, given[0].lineno, 1)
+        if cut is None:
+            return None
+        return Cut(cut.line, f"{name}()", cut.word, cut.scope, cut.maker)
 
     def _of_parts(self, value: ast.expr, line: int) -> Cut | None:
         """`f(mu.data, other.data)`: each tensor in it is cut off."""
