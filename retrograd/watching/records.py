@@ -160,6 +160,17 @@ class ScaledStep:
 
 
 @dataclass(eq=False, slots=True)
+class ScalerCall:
+    """A call of a `GradScaler` by the program: `unscale_`, `step` or `update`."""
+
+    name: str
+    scaler: int  # id
+    optimizer: int  # id; that of None for `update`
+    stack: list[Step]
+    sent: int  # losses before it
+
+
+@dataclass(eq=False, slots=True)
 class CutSample:
     """A sample without history that a loss was computed from."""
 

@@ -7,17 +7,19 @@ gradients are clipped after it has divided them again; before, they are thousand
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.lines import Step
-from retrograd.watching.records import Call, ClippedScaled, ScaledStep
+from retrograd.watching.records import Call, ClippedScaled, ScaledStep, ScalerCall
 from retrograd.watching.replacing import Undo, replaced
 from retrograd.watching.torch_types import OptimizerLike
 
 CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
 MOST = 12  # that are kept
+MOST_CALLS = 32  # of scalers, the newest
 
 Safely = Callable[..., Any]
 Here = Callable[[], list[Step]]
@@ -34,6 +36,8 @@ class Scaling:
         self._losses: list[tuple[weakref.ref[Any], float]] = []  # multiplied, with the scale
         self._multiplied: dict[int, tuple[Call, float]] = {}  # parameter id -> who sent one back
         self._unscaling_now = 0
+        self.calls: deque[ScalerCall] = deque(maxlen=MOST_CALLS)  # by the program itself
+        self.sent = 0  # losses
 
     def install(self, torch: Any, safely: Safely, here: Here) -> list[Undo]:
         """Put the patches in place; each of the results takes one away."""
@@ -45,7 +49,8 @@ class Scaling:
         scaler = torch.amp.GradScaler
         undo.append(replaced(scaler, "unscale_", self._unscaling(scaler.unscale_, safely, here)))
         undo.append(replaced(scaler, "scale", self._scaling(torch, scaler.scale, safely)))
-        undo.append(replaced(scaler, "step", self._stepping(scaler.step)))
+        undo.append(replaced(scaler, "step", self._stepping(scaler.step, safely, here)))
+        undo.append(replaced(scaler, "update", self._updating(scaler.update, safely, here)))
         self._gradients.follow(self._multiplied)
         return undo
 
@@ -63,8 +68,21 @@ class Scaling:
         if isinstance(result, torch.Tensor) and factor != 1:
             self._losses = [*self._losses[1 - MOST :], (weakref.ref(result), factor)]
 
-    def _stepping(self, original: Any) -> Any:
+    def _note_call(self, name: str, scaler: Any, optimizer: object, here: Here) -> None:
+        if not self._unscaling_now and scaler.is_enabled():
+            self.calls.append(ScalerCall(name, id(scaler), id(optimizer), here(), self.sent))
+
+    def _updating(self, original: Any, safely: Safely, here: Here) -> Any:
+        def update(scaler: Any, *args: object, **keywords: object) -> object:
+            safely(self._note_call, "update", scaler, None, here)
+            return original(scaler, *args, **keywords)
+
+        return update
+
+    def _stepping(self, original: Any, safely: Safely, here: Here) -> Any:
         def step(*args: object, **keywords: object) -> object:
+            given = args[1] if len(args) > 1 else keywords.get("optimizer")
+            safely(self._note_call, "step", args[0], given, here)
             self._unscaling_now += 1
             try:
                 return original(*args, **keywords)
@@ -75,6 +93,7 @@ class Scaling:
 
     def after_backward(self, call: Call, tensors: Sequence[Any]) -> None:
         """Gradients of a loss that was multiplied."""
+        self.sent += 1
         for loss, factor in self._losses:
             if any(loss() is tensor for tensor in tensors):
                 for parameter in self._gradients.held():
@@ -109,6 +128,7 @@ class Scaling:
         def unscale_(scaler: Any, optimizer: OptimizerLike) -> object:
             for parameter in parameters_of(optimizer):
                 self._multiplied.pop(id(parameter), None)
+            safely(self._note_call, "unscale_", scaler, optimizer, here)
             before = safely(self._before_unscaling, scaler, optimizer, here())
             result = original(scaler, optimizer)
             if before is not None:

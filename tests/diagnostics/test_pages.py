@@ -80,7 +80,7 @@ SEEN_RUNNING = (
     *("average-of-views", "ranks-differ", "ddp-unused-parameters"),
     *("freeze-without-effect", "target-with-gradient", "optimizer-never-steps"),
     *("wrong-loss-input", "loss-broadcast", "stepped-before-unscale", "clip-without-effect"),
-    *("tied-by-data", "optimizer-made-anew", "dropped-losses"),
+    *("tied-by-data", "optimizer-made-anew", "dropped-losses", "scaler-order", "wrong-call"),
 )
 """Causes that break nothing and that no text shows for certain."""
 

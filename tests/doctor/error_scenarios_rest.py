@@ -103,7 +103,7 @@ best = copy.deepcopy(net)  # error
 scenario(
     "features_of_inference_mode",
     "no-grad-scope",
-    "enable-grad",
+    "no-grad",
     """
 backbone, head = nn.Linear(3, 4), nn.Linear(4, 1)
 opt = torch.optim.SGD(head.parameters(), lr=0.1)

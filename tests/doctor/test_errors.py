@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from retrograd.doctor import fixes
+from retrograd.doctor.fixes.verify import Request, verify_all
+from retrograd.doctor.supervisor import Order, watch
 from tests.doctor.error_scenarios import SCENARIOS, Scenario
+from tests.doctor.error_scenarios_calls import CALLS, OTHERS, TRIED
 from tests.doctor.error_scenarios_functions import FUNCTIONS
 from tests.doctor.error_scenarios_more import MORE
 from tests.doctor.error_scenarios_rest import QUIET, REST
@@ -20,7 +24,7 @@ from tests.limits import LIMIT
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-ALL = SCENARIOS + MORE + REST + FUNCTIONS
+ALL = SCENARIOS + MORE + REST + FUNCTIONS + CALLS
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -86,6 +90,20 @@ def test_is_silent_about_the_repaired_program(scenario: Scenario, repaired: dict
 
 
 def test_is_silent_about_other_errors(tmp_path: Path) -> None:
-    answers = _run(tmp_path, QUIET)
-    assert sorted(answers) == sorted(QUIET)
+    answers = _run(tmp_path, QUIET | OTHERS)
+    assert sorted(answers) == sorted(QUIET | OTHERS)
     assert [name for name, answer in answers.items() if answer["found"]] == []
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_the_fix_is_tried(name: str, tmp_path: Path) -> None:
+    scenario = next(each for each in CALLS if each.name == name)
+    script = os.fspath(tmp_path / "program.py")
+    Path(script).write_text(scenario.program)
+    result, _ = watch(Order(script, engine="torch"))
+    fixes.propose_all(result.diagnoses)
+    (diagnosis,) = result.diagnoses
+    verify_all([diagnosis], Request(script, engine="torch", forced=True, first=result))
+    fix = diagnosis.fixes[0]
+    assert (fix.kind, fix.verified) == (scenario.fix, True), fix.verification
+    assert fix.diff

@@ -37,7 +37,7 @@ def detach(task: Task) -> None:
             draft.start(statement), draft.start(statement), dotted(receiver(dropped)) + " = "
         )
         return
-    if call_statement(statement, "step") is not None:
+    if call_statement(statement, "step") or call_statement(statement, "backward"):
         draft.insert_after(statement, _cut_in_place(task))
         return
     stored = stored_value(task, statement)

@@ -17,6 +17,7 @@ from retrograd.doctor.fixes import (
     at_call,
     at_store,
     backward_calls,
+    beside,
     carried,
     classes,
     collected,
@@ -27,19 +28,23 @@ from retrograd.doctor.fixes import (
     from_numpy,
     functions,
     hard_choices,
+    inference,
     inplace,
     links,
     loss_input,
     losses,
+    modules_in_place,
     optimizers,
     order,
     parts,
     recompute,
     reports,
+    scaler,
     sums,
     training,
     unnoticed,
     unsent,
+    wrong_calls,
 )
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, Draft, decoded
@@ -51,11 +56,11 @@ Writer = Callable[[Task], None]
 FORMS: dict[str, tuple[Writer, ...]] = {
     "detach": (
         *(carried.detach, carried.detach_assigned, carried.detach_fields),
-        carried.detach_slot,
+        *(carried.detach_slot, beside.detach_what_stays),
     ),
     "item-for-logging": (collected.item_for_logging,),
-    "reset-state": (collected.reset_state,),
-    "no-grad": (links.step_in_place, links.no_grad),
+    "reset-state": (collected.reset_state, beside.clear_before_copy),
+    "no-grad": (inference.no_grad_instead, links.step_in_place, links.no_grad),
     "retain-graph": (losses.retain_until_the_last, backward_calls.retain_graph),
     "create-graph": (backward_calls.create_graph,),
     "drop-retain": (
@@ -81,9 +86,14 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(epochs.clear_before_loop, training.clear_for_step, order.clear_by_hand),
     ),
     "fix-checkpoint-call": (backward_calls.fix_checkpoint_call,),
-    "clone-before-inplace": (inplace.clone_before_inplace, inplace.copy_before_write),
+    "clone-before-inplace": (
+        *(modules_in_place.own_result, modules_in_place.own_results_everywhere),
+        *(inplace.clone_before_inplace, inplace.copy_before_write),
+    ),
     "clone": (
-        *(inplace.clone, training.clone_views),
+        modules_in_place.copy_of_table,
+        inplace.clone,
+        training.clone_views,
         *(training.copy_state, training.copy_module),
     ),
     "keep-graph": (
@@ -131,6 +141,27 @@ FORMS: dict[str, tuple[Writer, ...]] = {
 }
 """How each kind is written. A further form is used where those before it cannot be written, or
 where a trial rejects them."""
+
+OF_CAUSE: dict[str, dict[str, tuple[Writer, ...]]] = {
+    "scaler-order": {
+        "reorder-step": (
+            *(scaler.unscale_at_step, scaler.update_at_step, scaler.step_after_update),
+            *(scaler.step_later, scaler.leave_out),
+        ),
+        "add-step": (scaler.add_update,),
+        "unscale-first": (
+            *(scaler.unscale_other, scaler.scale_loss),
+            *(scaler.stay_in_full_precision, scaler.step_without),
+        ),
+    },
+    "wrong-call": {
+        "": (wrong_calls.write,),
+        "rebuild-optimizer": (wrong_calls.write,),
+        "no-grad": (wrong_calls.write,),
+        "fix-checkpoint-call": (backward_calls.fix_checkpoint_call,),
+    },
+}
+"""Causes whose fixes are written in a way of their own, and in no other."""
 
 AT_CALL: dict[str, Writer] = {
     "detach": at_call.on_argument(".detach()"),
@@ -180,7 +211,7 @@ def all_edits(fix: Fix, diagnosis: Diagnosis) -> Iterator[FileEdit]:
     Those are the line of a function that it calls where its value is kept, and the lines that
     called its own.
     """
-    for writer in FORMS.get(fix.kind, ()):
+    for writer in _writers(fix, diagnosis):
         try:
             yield _edit_of_file(fix, diagnosis, writer)
         except CannotWrite:
@@ -199,6 +230,13 @@ def all_edits(fix: Fix, diagnosis: Diagnosis) -> Iterator[FileEdit]:
             yield _edit_of_file(replace(fix, place=place), diagnosis, AT_CALL[fix.kind], inner)
         except CannotWrite:
             continue
+
+
+def _writers(fix: Fix, diagnosis: Diagnosis) -> tuple[Writer, ...]:
+    if not diagnosis.cause and diagnosis.facts.get("edit"):
+        return (wrong_calls.write,) if fix is diagnosis.fixes[0] else ()
+    own = OF_CAUSE.get(diagnosis.cause)
+    return FORMS.get(fix.kind, ()) if own is None else own.get(fix.kind, ())
 
 
 def write_edit(fix: Fix, diagnosis: Diagnosis) -> FileEdit:
@@ -222,7 +260,7 @@ def write_further(edit: FileEdit, fix: Fix, diagnosis: Diagnosis) -> FileEdit:
     """An edit and, in the text that it gave, a further fix: one change of the file."""
     if fix.place.file != edit.file:
         raise CannotWrite("it is another file")
-    for writer in FORMS.get(fix.kind, ()):
+    for writer in _writers(fix, diagnosis):
         try:
             further = _edit_of_text(edit.after, fix, diagnosis, writer)
         except CannotWrite:

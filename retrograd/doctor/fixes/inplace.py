@@ -163,6 +163,8 @@ def _is_used_later(draft: Draft, statement: ast.stmt, target: ast.expr) -> None:
         raise CannotWrite("what is changed is not a variable")
     scope = draft.scope_of(statement)
     in_loop = any(draft.enclosing(statement, ast.For, ast.While))
+    if any(target.id in names_bound(f.target) for f in draft.enclosing(statement, ast.For)):  # type: ignore[attr-defined]
+        raise CannotWrite(f"{target.id} is a part of what the loop goes over")
     for node in ast.walk(scope):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and target.id in node.names:
             return

@@ -31,6 +31,8 @@ def rebuild_optimizer(task: Task) -> None:
     for place in places:
         if task.same_file(place) is None:
             continue
+        if task.diagnosis.error and place == task.diagnosis.error_line:
+            continue  # nothing was replaced there
         try:
             other = draft.statement_at(place.line)
         except CannotWrite:

@@ -255,6 +255,7 @@ def carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         if evidence.all_stale:  # without its history there would be nothing to train
             again = Fix("recompute-forward", kept_place(evidence), "compute it again in each pass")
             fixes = [again, fixes[1]]
+    fixes += _elsewhere(evidence, step, fixes)
     return Diagnosis(
         cause="stale-state-carried",
         title=f"{name} is carried from an earlier iteration with its history",
@@ -267,6 +268,21 @@ def carried(evidence: SecondBackward, watched: Watched) -> Diagnosis | None:
         if evidence.stepped_between
         else "The graph would grow with every iteration.",
     )
+
+
+def _elsewhere(evidence: SecondBackward, step: Place | None, fixes: list[Fix]) -> list[Fix]:
+    """Where else the history can be cut: after the step, when the pass needs it no more.
+
+    The line that makes a state may make what this pass trains as well.
+    """
+    failing = failing_place(evidence)
+    places = [step] if step is not None else [failing]
+    taken = {fix.place for fix in fixes if fix.kind == "detach"}
+    return [
+        Fix("detach", place, "or cut it at the end of the pass")
+        for place in places
+        if place not in taken
+    ]
 
 
 def _has_slots(evidence: SecondBackward, stored: Place) -> bool:

@@ -22,6 +22,10 @@ from retrograd.watching.records import Call, Failure, OptimizerStep
 
 LEAF_IN_PLACE = "a leaf Variable that requires grad"
 VIEW_IN_PLACE = ("is a view and is being modified inplace", "is a view and its base or another")
+_WHY_HOOK = (
+    "A full backward hook of a module hands its output on as a view, to see the gradient on its "
+    "way back. What follows the module must not write into it."
+)
 NO_GRAD_VIEW = "A view was created in no_grad mode"
 
 
@@ -461,21 +465,41 @@ def _made_with_grad(place: Place, name: str) -> Place | None:
     return Place(place.file, asking[-1]) if asking else None
 
 
+def _modules(at: Raised, watched: Watched) -> list[Place]:
+    """The lines that make the module that has failed: it works in place, as `inplace=True` says."""
+    owners = [frame.f_locals.get("self") for frame in reversed(at.library)]
+    module = next((each for each in owners if getattr(each, "inplace", None) is True), None)
+    name = type(module).__name__
+    found: list[Place] = []
+    for file in dict.fromkeys(p.file for p in reversed(at.stack)) if module is not None else ():
+        for node in ast.walk(source.tree_of(file)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
+                if any("True" in ast.unparse(each) for each in [*node.args, *node.keywords]):
+                    found.append(Place(file, node.lineno))
+    return list(dict.fromkeys(found))[:3]
+
+
 def view_in_place(watched: Watched) -> Diagnosis | None:
     """Views of which PyTorch does not know how to write into them."""
     at = raised.find(watched, *VIEW_IN_PLACE, NO_GRAD_VIEW)
     if at is None:
         return None
     name, place = _name_written(at.place), at.place
+    changes = [place] if statements.writes_in_place(place) else _modules(at, watched) or [place]
     made = [Place(place.file, n) for n in statements.lines_assigning(place, name)] if name else []
     return Diagnosis(
         cause="inplace-after-save",
         title=f"{f'`{name}`' if name else 'a view'} is a view that must not be written in place",
-        why="It shares memory with other results, and PyTorch cannot tell how their gradients "
+        why=_WHY_HOOK
+        if "BackwardHookFunction" in str(at.error)
+        else "It shares memory with other results, and PyTorch cannot tell how their gradients "
         "change when one of them is written.",
         error_line=place,
-        created_at=[place, *made[-1:]],
-        fixes=[Fix("clone-before-inplace", place, "use the out-of-place form, or a clone")],
+        created_at=list(dict.fromkeys([*changes[:1], place, *made[-1:]])),
+        fixes=[
+            Fix("clone-before-inplace", each, "use the out-of-place form, or a clone")
+            for each in changes
+        ],
         error=at.message,
         tensor=name,
         spans=[Span("written", place, at.stack)],

@@ -10,6 +10,8 @@ from retrograd.doctor.evidence import raised, statements
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.rules.held_paths import base_name, last_attribute
+from retrograd.doctor.rules.storing_lines import line_storing
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import leaves_above
@@ -219,8 +221,16 @@ def copied_with_history(watched: Watched) -> Diagnosis | None:
     tensor = at.local("self", kind)
     made = _made(tensor, watched.tracer.log)
     held = None if tensor is None else holder_of(tensor, at.frames[::-1], kind)
-    kept = source.where_kept(made) or at.place
     name = held.path if held is not None else ""
+    own = "" if held is None else last_attribute(name) or base_name(name)
+    stored = line_storing([(0, place) for place in made], own) if own else None
+    kept = stored or source.where_kept(made) or at.place
+    fixes = [
+        Fix("detach", kept, "keep its numbers without the history"),
+        Fix("reset-state", at.place, "or clear it before the copy"),
+    ]
+    if own and _is_trained_by(own, kept, at):
+        fixes.reverse()
     return Diagnosis(
         cause="stale-state-carried",
         title=f"{f'`{name}`' if name else 'a value'} is copied while it still has its history",
@@ -228,10 +238,8 @@ def copied_with_history(watched: Watched) -> Diagnosis | None:
         "computation together with its graph.",
         error_line=at.place,
         created_at=list(dict.fromkeys([*reversed(made), kept])),
-        fixes=[
-            Fix("detach", kept, "keep its numbers without the history"),
-            Fix("reset-state", at.place, "or clear it before the copy"),
-        ],
+        fixes=fixes,
+        facts={"copied": True},
         error=at.message,
         tensor=name,
         spans=[
@@ -239,6 +247,30 @@ def copied_with_history(watched: Watched) -> Diagnosis | None:
             Span("copied", at.place, at.stack),
         ],
     )
+
+
+LOOKS = frozenset("item detach numpy tolist print float int cpu copy deepcopy".split())
+
+
+def _is_trained_by(name: str, kept: Place, at: Raised) -> bool:
+    """Whether another function than the one that keeps a value computes with it: `net.penalty`.
+
+    Without its history it would be lost for the loss.
+    """
+    function = source.function_around(kept.file, kept.line)
+    own = set() if function is None else set(ast.walk(function))
+    for file in dict.fromkeys([kept.file, at.place.file]):
+        for statement in ast.walk(source.tree_of(file)):
+            if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)):
+                continue
+            inside = list(ast.walk(statement))
+            words = {getattr(n, "attr", getattr(n, "id", "")) for n in inside}
+            if statement not in own and not words & LOOKS:
+                for node in inside:
+                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                        if node.attr == name:
+                            return True
+    return False
 
 
 def numpy_of_result(watched: Watched) -> Diagnosis | None:
@@ -271,6 +303,7 @@ def inference_tensor(watched: Watched) -> Diagnosis | None:
     if scope is None:
         return None
     place = Place(scope.file, scope.line)
+    others = [each for each in _switching_lines(watched) if each.line != place.line][:2]
     return Diagnosis(
         cause="no-grad-scope",
         title="a tensor made under inference_mode is used where gradients are recorded",
@@ -279,9 +312,21 @@ def inference_tensor(watched: Watched) -> Diagnosis | None:
         error_line=at.place,
         created_at=[place, at.place],
         fixes=[
-            Fix("enable-grad", place, "use torch.no_grad() there"),
+            *(Fix("no-grad", each, "use torch.no_grad() there") for each in [place, *others]),
             Fix("clone", at.place, "or use a clone of the tensor"),
         ],
         error=at.message,
         spans=[Span("gradients off", place), Span("used", at.place, at.stack)],
     )
+
+
+def _switching_lines(watched: Watched) -> list[Place]:
+    """The lines of the program that switch inference mode on."""
+    found = [
+        Place(file, node.lineno)
+        for file in watched.tracer.chains.files()
+        for node in ast.walk(source.tree_of(file))
+        if isinstance(node, (ast.Name, ast.Attribute))
+        and ast.unparse(node).rpartition(".")[2] == "inference_mode"
+    ]
+    return list(dict.fromkeys(found))

@@ -8,6 +8,13 @@ from retrograd.doctor.evidence import raised
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 
+EDITS = {
+    "RG110": ("detach_view", "take a detached one"),
+    "RG111": ("fractions", "make it of numbers with fractions"),
+    "RG602": ("randomness", 'pass randomness="different" to vmap'),
+}
+"""Codes whose cure is always the same: the edit (`fixes/wrong_calls.py`), and what it does."""
+
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """The entry of the catalogue for the error that ended the program."""
@@ -28,4 +35,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         spans=[Span("failed", at.place, at.stack)],
         facts={"code": entry.code, **facts},
     )
+    edit = EDITS.get(entry.code)
+    if edit is not None:
+        found.fixes.insert(0, Fix("", at.place, edit[1]))
+        found.facts["edit"] = edit[0]
     return [found]
