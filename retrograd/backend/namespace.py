@@ -26,7 +26,7 @@ else:
 _HOMES = {
     "arithmetic": """
         add_at add_matching filled iadd logaddexp_accumulate matmul2d maximum_accumulate
-        minimum_accumulate reduce_at sum_all sum_to
+        minimum_accumulate pairs reduce_at sum_all sum_to
     """,
     "masking": "keep_where not_below_zero",
     "memory": "copy_in_rows copy_into read_only shares_memory strided take_rows writable",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import resource
+import subprocess
+import sys
 import time
 from weakref import ref
 
@@ -15,6 +17,7 @@ from retrograd import dtypes
 from retrograd.backend.meta import meta_backend
 from retrograd.backend.meta.arrays import MetaArray
 from retrograd.backend.meta.layout import INSIDE, NoNumbers
+from tests.limits import LIMIT
 
 META = meta_backend()
 
@@ -247,3 +250,15 @@ def test_memory_goes_with_the_last_array():
     assert row._array.base is owner()
     del row
     assert owner() is None
+
+
+def test_nothing_is_imported_before_the_first_one():
+    program = (
+        "import sys, retrograd as torch; before = 'retrograd.backend.meta.arrays' in sys.modules\n"
+        "torch.ones(2, device='meta')\n"
+        "print(before, 'retrograd.backend.meta.arrays' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert done.stdout.split() == ["False", "True"], done.stderr

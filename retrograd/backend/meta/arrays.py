@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backend.arrays import Array, DType
+from retrograd.backend.meta.errors import no_kernel
 from retrograd.backend.meta.indexing import indexed
 from retrograd.backend.meta.layout import (
     INSIDE,
@@ -219,6 +220,8 @@ class MetaArray:
         shape, unsure, view = indexed(self.held, index)
         if view is not None:
             return MetaArray(view, self.unsure, self)
+        if unsure:
+            check_unsure()
         return new(shape, self.dtype, unsure=unsure or self.unsure)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -398,6 +401,12 @@ def _shares(known: Array | None, table: Array) -> bool:
 
 
 # ----------------------------------------------------------------------------------- new arrays
+
+
+def check_unsure() -> None:
+    """Lengths that depend on elements are a kernel's own affair: no tensor may have one."""
+    if not INSIDE.kernels:
+        raise no_kernel("nonzero")
 
 
 def new(

@@ -114,6 +114,7 @@ def own_functions() -> dict[str, Any]:
         "strided": shapes.strided,
         "shares_memory": shapes.shares_memory,
         "take_rows": _taken_rows,
+        "pairs": shapes.pairs,
         "maximum_accumulate": reducing.accumulated,
         "minimum_accumulate": reducing.accumulated,
         "logaddexp_accumulate": reducing.accumulated,

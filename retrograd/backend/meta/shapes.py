@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backend.arrays import DType
 from retrograd.backend.meta import layout
-from retrograd.backend.meta.arrays import MetaArray, like, new
+from retrograd.backend.meta.arrays import MetaArray, check_unsure, like, new
 from retrograd.backend.meta.elementwise import (
     Elementwise,
     applied,
@@ -248,19 +248,29 @@ for _name in "put put_along_axis place putmask fill_diagonal".split():
     FUNCTIONS[_name] = nothing
 
 
+def pairs(count: int) -> tuple[MetaArray, MetaArray]:
+    """The numbers of each pair out of so many."""
+    length = count * (count - 1) // 2
+    return new((length,), I64), new((length,), I64)
+
+
 @function
 def nonzero(array: MetaArray) -> tuple[MetaArray, ...]:
+    check_unsure()
     return tuple(new((array.size,), I64, unsure=True) for _ in range(array.ndim))
 
 
 @function
 def flatnonzero(array: MetaArray) -> MetaArray:
+    check_unsure()
     return new((array.size,), I64, unsure=True)
 
 
 @function
 def bincount(index: MetaArray, weights: Any = None, minlength: int = 0) -> MetaArray:
     """What kernels count lies below `minlength`."""
+    if not minlength:
+        check_unsure()
     return new((minlength,), I64 if weights is None else F64, unsure=not minlength)
 
 

@@ -93,6 +93,12 @@ def _accumulated(
     return result
 
 
+def pairs(xp: Namespace, count: int) -> tuple[Array, Array]:
+    """The numbers of each pair out of so many: the smaller one, and the larger."""
+    first, second = xp.nonzero(~xp.tri(count, dtype=bool))
+    return first, second
+
+
 def matmul2d(xp: Namespace, a: Array, b: Array) -> Array:
     """The product of two matrices."""
     return xp.matmul(a, b)

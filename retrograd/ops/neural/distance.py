@@ -137,17 +137,12 @@ attach(pairwise_distance, namespace="nn.functional", public=("pairwise_distance"
 # --------------------------------------------------------------------------------------- pdist
 
 
-def _pairs(xp: Namespace, count: int) -> tuple[Array, Array]:
-    """The rows of every pair, the first before the second."""
-    first, second = xp.nonzero(~xp.tri(count, dtype=bool))
-    return first, second
-
-
 def _pair_gradient(m: Table, g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor:
     shape = tuple(input.shape)
     if p == 0 or shape[0] < 2 or not shape[1]:
         return m.zeros_like(input)
-    rows = _pairs(xp_of(input._array) if m is RECORDED else m.xp, shape[0])
+    xp = xp_of(input._array) if m is RECORDED else m.xp
+    rows = xp.pairs(shape[0])
     first, second = (operand(m, row) for row in rows)
     differences = m.sub(m.index_select(input, 0, first), m.index_select(input, 0, second))
     slopes = norm_gradient(m, m.unsqueeze(g, 1), differences, p, m.unsqueeze(out, 1), 1)
@@ -164,7 +159,7 @@ def _pair_gradient(m: Table, g: Tensor, input: Tensor, p: float, out: Tensor) ->
     event="pdist",
 )
 def _pdist(xp: Namespace, input: Array, p: float) -> Array:
-    first, second = _pairs(xp, input.shape[0])
+    first, second = xp.pairs(input.shape[0])
     return vector_norm_of(xp, input[first] - input[second], p, (1,), False)
 
 

@@ -216,6 +216,14 @@ def triu(xp: Namespace, input: Array, diagonal: int = 0) -> Array:
     return _triangle(xp, input, "triu", False, diagonal)
 
 
+def _count_below(row: int, col: int, offset: int) -> int:
+    """How many elements of a matrix lie on and below a diagonal."""
+    least, most = offset + 1, offset + row  # in the first row and in the last, were there no edge
+    low, high = max(least, 1), min(most, col)
+    growing = (low + high) * (high - low + 1) // 2 if high >= low else 0
+    return growing + col * max(most - max(col, least - 1), 0)
+
+
 def _triangle_indices(name: str, keep_lower: bool) -> None:
     """`tril_indices` and `triu_indices`: the places of a triangle, rows in the first row."""
 
@@ -229,7 +237,8 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
         device: Device = None,
         pin_memory: bool = False,
     ) -> Tensor:
-        xp = backend_at(device).xp
+        place = backend_at(device)
+        xp = place.xp
         for label, value in (("row", row), ("col", col)):
             if value < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{value}")
@@ -239,6 +248,9 @@ def _triangle_indices(name: str, keep_lower: bool) -> None:
                 NotImplementedError(f"\"{name}\" not implemented for '{kind.type_name}'"),
                 code="RG304",
             )
+        if not place.holds:
+            below = _count_below(row, col, offset if keep_lower else offset - 1)
+            return wrap(xp.empty((2, below if keep_lower else row * col - below), kind.numpy))
         if keep_lower:
             kept = xp.tri(row, col, offset, dtype=bool)
         else:
