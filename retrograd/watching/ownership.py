@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -34,6 +34,7 @@ class Hidden:
     parameters: int
     in_training: bool  # not all of them in evaluation mode
     plain: tuple[tuple[int, float], ...] = ()  # of tensors that are no parameters: id, sum
+    several: bool = False  # they are in a list
 
 
 @dataclass
@@ -56,8 +57,8 @@ class Look:
     hidden: list[Hidden] = field(default_factory=list)
     forgotten: dict[str, float] = field(default_factory=dict)  # see `_forgotten`: name -> sum
     aside: dict[tuple[str, int], float] = field(default_factory=dict)  # see `_aside`: -> sum
-    # small tensors that no module owns: id -> tensor, sum
-    loose_values: dict[int, tuple[TensorLike, float]] = field(default_factory=dict)
+    # tensors that no module owns: id -> tensor, sum, how the program reaches it
+    loose_values: dict[int, tuple[TensorLike, float, str]] = field(default_factory=dict)
 
 
 class Ownership:
@@ -67,6 +68,9 @@ class Ownership:
         self.looks: list[Look] = []
         self.frozen: dict[int, frozenset[int]] = {}  # optimizer id -> frozen when it was built
         self.made_after: dict[int, int] = {}  # parameter id -> optimizers that were built by then
+        # ids of leaves whose gradient `autograd.grad` was asked for: inputs, not weights
+        self.asked: set[int] = set()
+        self.named: Callable[[], dict[int, str]] = dict  # the program's names of tensors, by id
         self._torch = torch
         self._heap = heap
         self._steps: Counter[int] = Counter()
@@ -141,14 +145,23 @@ class Ownership:
         look.late = self._late(gradients.optimizers.index(optimizer), modules, mine, ids)
         for module in optimized.values():
             look.hidden += self._hidden_in(module, ids)
-            look.hidden += self._plain_in(module, ids, gradients)
+        for module in modules:
+            look.hidden += self._plain_in(module, ids - self.asked, gradients)
         look.forgotten = self._forgotten(optimizer, modules, owned, gradients)
         if any(id(p) in names for p in held):
             look.aside = self._aside(modules, ids, gradients)
+            few = [leaf for leaf in loose if self._may_be_weight(leaf)]
+            paths = self.named() if few else {}
             look.loose_values = {
-                id(leaf): (leaf, gradients.value_of(leaf)) for leaf in loose if leaf.numel() <= FEW
+                id(leaf): (leaf, gradients.value_of(leaf), paths.get(id(leaf), "")) for leaf in few
             }
         self.looks.append(look)
+
+    def _may_be_weight(self, leaf: TensorLike) -> bool:
+        """Large tensors that require grad are inputs, as a rule, unless they say what they are."""
+        if id(leaf) in self.asked:
+            return False
+        return leaf.numel() <= FEW or isinstance(leaf, self._torch.nn.Parameter)
 
     def _aside(
         self, modules: list[Any], others: set[int], gradients: Gradients
@@ -279,6 +292,7 @@ class Ownership:
                     parameters=len(found),
                     in_training=bool(module.training),
                     plain=tuple((id(tensor), gradients.value_of(tensor)) for tensor in found),
+                    several=isinstance(value, (list, tuple)),
                 )
 
     def _in_collection(self, value: object, depth: int = 0) -> Iterator[object]:

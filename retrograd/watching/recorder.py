@@ -18,6 +18,7 @@ from retrograd.watching.gradients import Gradients, parameters_of
 from retrograd.watching.graph import (
     Node,
     in_ranges,
+    leaves_above,
     on_a_path_to,
     ranges_of,
     walk,
@@ -101,6 +102,7 @@ class Recorder:
         self.growth = Growth(self.torch.Tensor, self.heap)
         self.regrown = Regrown()
         self.ownership = Ownership(self.torch, self.heap)
+        self.ownership.named = self._names
         self.sums: dict[int, list[tuple[int, bool, bool, int]]] = {}  # by call: see `added_terms`
         # see `cancelled`; with the call that went there
         self.cancelled: list[tuple[Call, int]] = []
@@ -331,13 +333,13 @@ class Recorder:
     def name_parameters(self) -> None:
         """Let what is told about the training name parameters as the program reaches them."""
 
-        def names() -> dict[int, str]:
-            frames = list(self.log.live)
-            scopes: list[Any] = [*frames, *(_Globals(frame) for frame in frames[:1])]
-            found = named_tensors(scopes, self.torch.Tensor)
-            return {key: path for key, (_, path) in found.items()}
+        self.received.names = self._names
 
-        self.received.names = names
+    def _names(self) -> dict[int, str]:
+        frames = list(self.log.live)
+        scopes: list[Any] = [*frames, *(_Globals(frame) for frame in frames[:1])]
+        found = named_tensors(scopes, self.torch.Tensor)
+        return {key: path for key, (_, path) in found.items()}
 
     def training(self) -> tuple[list[Course], list[float], int]:
         """What two runs of a program are compared by: see `Received`."""
@@ -462,7 +464,9 @@ class Recorder:
     ) -> Call:
         log = self.log
         passed = nodes
-        if inputs:
+        if inputs and len(self.calls) < LEAVES_SOUGHT:
+            above = leaves_above([t.grad_fn for t in inputs if t.grad_fn is not None])
+            self.ownership.asked |= above.keys() | {id(t) for t in inputs if t.grad_fn is None}
             ends = {id(node.variable): node for node in nodes if hasattr(node, "variable")}
             targets = [t.grad_fn if t.grad_fn is not None else ends.get(id(t)) for t in inputs]
             passed = on_a_path_to(nodes, [target for target in targets if target is not None])
@@ -557,8 +561,12 @@ class Recorder:
 
     def _number_of(self, tensor: Any) -> float:
         """The number in a tensor of one element; a second pass does not take this for a use."""
-        untold = getattr(getattr(self.torch, "_C", None), "DisableTorchFunction", nullcontext)
-        with untold():  # `sum()` is undefined for what PyTorch has made of a Python number
+        internal = getattr(self.torch, "_C", None)
+        untold = getattr(internal, "DisableTorchFunction", nullcontext)
+        unseen = getattr(internal, "_DisableTorchDispatch", nullcontext)
+        # a mode would be given the Python number that PyTorch has made a tensor of, and `sum()` is
+        # undefined for it
+        with untold(), unseen():
             return float(tensor.detach())
 
     def _note_uses(self, numbers: list[int]) -> None:

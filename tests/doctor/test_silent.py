@@ -75,7 +75,7 @@ def test_every_cause_has_a_program() -> None:
         "stale-state-carried",
         *("clipped-after-step", "left-in-eval-mode", "average-of-views"),
         *("wrong-loss-input", "loss-broadcast", "stepped-before-unscale", "clip-without-effect"),
-        *("tied-by-data", "optimizer-made-anew", "dropped-losses"),
+        *("tied-by-data", "optimizer-made-anew", "dropped-losses", "custom-function"),
     }
 
 

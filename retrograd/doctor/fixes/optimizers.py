@@ -149,17 +149,36 @@ def give_beside(task: Task) -> None:
     if not name or not isinstance(value, ast.Call) or not value.args:
         raise CannotWrite("it is not known how the line calls the module")
     must_be_known(draft, task.statement, name)
-    made = [n for n in ast.walk(draft.tree) if isinstance(n, ast.stmt) and _sets(n, name)]
-    if len(made) != 1 or made[0].lineno > task.statement.lineno:
+    owner = name if "more" not in task.diagnosis.facts else _set_as(draft, name)
+    made = [n for n in ast.walk(draft.tree) if isinstance(n, ast.stmt) and _sets(n, owner)]
+    if len(made) != 1 or _is_later(draft, made[0], task.statement):
         raise CannotWrite("the module is made later")
     given = value.args[0]
-    more = name if task.diagnosis.facts.get("tensor") else f"*{name}.parameters()"
-    if isinstance(given, ast.List):
-        draft.suffix(given.elts[-1], f", {more}")
-    elif isinstance(given, ast.Call) and called(given) == "parameters":
+    more = str(task.diagnosis.facts.get("more", f"*{name}.parameters()"))
+    if isinstance(given, ast.List) and given.elts:
+        in_group = isinstance(given.elts[-1], ast.Dict)
+        draft.suffix(given.elts[-1], f', {{"params": [{more}]}}' if in_group else f", {more}")
+    elif isinstance(given, (ast.Call, ast.Name, ast.Attribute)):
         draft.rewrite(given, f"[*{draft.written(given)}, {more}]")
+    elif isinstance(given, ast.BinOp) and isinstance(given.op, ast.Add):
+        end = draft.end(given)
+        draft.replace(end, end, f" + [{more}]")
     else:
         raise CannotWrite("the optimizer is given something else")
+
+
+def _set_as(draft: Draft, name: str) -> str:
+    """The longest part of `loss.weights.alpha` that the file assigns to."""
+    while "." in name and not any(
+        isinstance(n, ast.stmt) and _sets(n, name) for n in ast.walk(draft.tree)
+    ):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _is_later(draft: Draft, made: ast.stmt, statement: ast.stmt) -> bool:
+    same = draft.scope_of(made) is draft.scope_of(statement)
+    return same and made.lineno > statement.lineno
 
 
 def _sets(statement: ast.stmt, name: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import dataclass
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
@@ -37,7 +39,7 @@ def diagnose(watched: Watched, seen: list[Look]) -> Diagnosis | None:
     if built is None or len(classes) != 1 or _is_meant(names, files):
         return None
     owner, kind = classes.pop(), type(last.optimizer).__name__
-    variable = _variable(owner, files)
+    variable = variable_of(owner, files)
     some = ", ".join(f"`{name}`" for name in names[:3])
     return Diagnosis(
         cause="stale-optimizer-params",
@@ -55,56 +57,111 @@ def diagnose(watched: Watched, seen: list[Look]) -> Diagnosis | None:
 
 
 def _loose(watched: Watched, seen: list[Look]) -> Diagnosis | None:
-    """A small tensor of the program's own, `torch.zeros(2, requires_grad=True)`, that stays."""
+    """Tensors of the program's own, `torch.zeros(2, requires_grad=True)`, that stay as they are."""
     last, log = seen[-1], watched.tracer.log
-    if len(seen) < TIMES or len(last.loose_values) != 1:
-        return None
-    ((key, (_, value)),) = last.loose_values.items()
-    if any(look.loose_values.get(key, (None, None))[1] != value for look in seen):
+    if len(seen) < TIMES:
         return None
     files = log.chains.files()
-    made = [place for file in files for place in _learned(file)]
     stack = watched.recorder.built_at.get(id(last.optimizer), [])
     built = log.place_of(stack)
-    if built is None or len(made) != 1 or _is_meant([made[0][0]], files):
-        return None
-    name, place = made[0]
-    if any(
-        isinstance(node, ast.Call) and ast.unparse(node.func).endswith("autograd.grad")
-        for node in ast.walk(source.tree_of(place.file))
-    ):
-        return None
+    for key, (_, value, path) in last.loose_values.items():
+        others = [look.loose_values.get(key, (None, None, ""))[1] for look in seen]
+        if built is None or any(each != value for each in others):
+            continue
+        made = [each for file in files for each in _learned(file)]
+        if path:
+            made = [each for each in made if each.name == _word(path)]
+        elif len(last.loose_values) > 1:
+            continue
+        if len(made) != 1 or _is_meant([made[0].name], files):
+            continue
+        if not any(_is_input(made[0].name, file) for file in files):
+            return _not_given(watched, last, made[0], path, built)
+    return None
+
+
+def _is_input(name: str, file: str) -> bool:
+    """Whether something of the program is called with it alone: `model(x)`."""
+    return any(
+        isinstance(node, ast.Call)
+        and len(node.args) == 1
+        and _last(node.args[0]) == name
+        and not ast.unparse(node.func).startswith(("torch.", "F.", "nn.", "math."))
+        and _last(node.func) not in ("print", "float", "len", "list", "id", "append")
+        for node in ast.walk(source.tree_of(file))
+    )
+
+
+def _not_given(watched: Watched, look: Look, made: Learned, path: str, built: Place) -> Diagnosis:
+    path = "" if "(its " in path else path
+    name = re.split(r"\[", path or made.name, maxsplit=1)[0]
+    beside = source.function_around(made.place.file, made.place.line)
+    if beside is source.function_around(built.file, built.line):
+        name = made.text  # `self.alpha` in the `__init__` that builds the optimizer as well
+    stars = {"list": "*", "dict": "*"}.get(made.kind, "")
+    more = stars + name + (".values()" if made.kind == "dict" else "")
+    log = watched.tracer.log
+    places = log.places_of(watched.recorder.built_at.get(id(look.optimizer), []))
     return Diagnosis(
         cause="stale-optimizer-params",
         title=f"no optimizer holds `{name}`",
         why=f"`{name}` requires grad, takes part in the loss and gets a gradient in each step, but "
-        f"it is not among what the {type(last.optimizer).__name__} was given: it keeps its first "
+        f"it is not among what the {type(look.optimizer).__name__} was given: it keeps its first "
         "value.",
         error_line=built,
-        created_at=list(dict.fromkeys([built, place])),
+        created_at=list(dict.fromkeys([built, made.place])),
         fixes=[Fix("rebuild-optimizer", built, "give the optimizer this tensor too")],
-        spans=[Span("made", place), Span("built", built, log.places_of(stack))],
+        spans=[Span("made", made.place), Span("built", built, places)],
         tensor=name,
-        facts={"held": last.held, "aside": name, "tensor": True},
+        facts={"held": look.held, "aside": name if path else "", "more": more},
     )
 
 
-def _learned(file: str) -> list[tuple[str, Place]]:
-    """Statements `name = torch.zeros(..., requires_grad=True)` or `name = nn.Parameter(...)`."""
+def _word(path: str) -> str:
+    """The last name of a path: `alpha` of `self.weights.alpha[2]`."""
+    path = path.rpartition("(its ")[2].rstrip(")")  # a variable of a function that was made
+    return re.split(r"\[", path, maxsplit=1)[0].rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A statement that makes tensors that require grad, and what keeps them."""
+
+    name: str
+    place: Place
+    kind: str  # "", "list", "dict"
+    text: str  # "self.alpha"
+
+
+def _learned(file: str) -> list[Learned]:
+    """Statements `name = torch.zeros(..., requires_grad=True)`, also in a list or a dict."""
     found = []
     for node in ast.walk(source.tree_of(file)):
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        pair = (node.targets[0], node.value) if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            pair = node.target, node.value
+        if pair is None or not isinstance(pair[0], (ast.Name, ast.Attribute)):
             continue
-        call = node.value
-        if isinstance(call, ast.Call) and (
-            any(k.arg == "requires_grad" for k in call.keywords)
-            or ast.unparse(call.func).endswith("Parameter")
-        ):
-            found.append((node.targets[0].id, Place(file, node.lineno)))
+        value, kind = pair[1], ""
+        if isinstance(value, (ast.List, ast.ListComp)):
+            kind = "list"
+        elif isinstance(value, (ast.Dict, ast.DictComp)):
+            kind = "dict"
+        if any(_requires(each) for each in ast.walk(value) if isinstance(each, ast.Call)):
+            place = Place(file, pair[0].lineno)
+            found.append(Learned(_last(pair[0]), place, kind, ast.unparse(pair[0])))
     return found
 
 
-def _variable(owner: str, files: list[str]) -> str:
+def _requires(call: ast.Call) -> bool:
+    name = _last(call.func)
+    asks = any(
+        k.arg == "requires_grad" and getattr(k.value, "value", False) is True for k in call.keywords
+    )
+    return asks or name == "Parameter" or (name == "requires_grad_" and not call.args)
+
+
+def variable_of(owner: str, files: list[str]) -> str:
     """`criterion` of the one line `criterion = CenterLoss(...)`."""
     found = {
         ast.unparse(node.targets[0])

@@ -7,6 +7,7 @@ import ast
 from retrograd.diagnostics.report import Fix, Span
 from retrograd.doctor.evidence import growth
 from retrograd.doctor.evidence.growth import Growing
+from retrograd.doctor.fixes.emptied import reads_of
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
@@ -16,6 +17,38 @@ from retrograd.watching.growth import without_indices
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """One diagnosis for each line that stores what piles up."""
     return [_diagnosis(growing) for growing in growth.gather(watched)]
+
+
+def _read_items(growing: Growing) -> list[ast.Subscript]:
+    """Where items of a list of activations are read for something else than a report.
+
+    Then the list is for the loss of its own iteration: without their history the values would train
+    nothing there.
+    """
+    statement = source.statement_at(growing.stored.file, growing.stored.line)
+    if not growing.holder.dimensions or growing.window or not isinstance(statement, ast.Expr):
+        return []
+    call = statement.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return []
+    tree = source.tree_of(growing.stored.file)
+    reported = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.JoinedStr, ast.Call))
+        and (isinstance(node, ast.JoinedStr) or _last_name(node.func) in _REPORTS)
+        for inner in ast.walk(node)
+    }
+    name = _filled_name(call.func.value)
+    return [node for node in reads_of(tree, name) if node not in reported]
+
+
+def _filled_name(node: ast.expr) -> str:
+    """`maps` of `store["maps"].append(...)` too: the key by which it is read."""
+    return _last_name(node)
+
+
+_REPORTS = frozenset("print float item tolist numpy len detach".split())
 
 
 def _diagnosis(growing: Growing) -> Diagnosis:
@@ -54,12 +87,38 @@ def _diagnosis(growing: Growing) -> Diagnosis:
             "nodes_per_iteration": growing.pace,
             "calls": growing.sample.count,
             "dimensions": growing.holder.dimensions,
+            "list": growing.name.rpartition("[")[0],
+            "reads_last": _reads_last(growing),
+            "sent": _sent(growing),
         },
     )
 
 
+def _reads_last(growing: Growing) -> bool:
+    read = _read_items(growing)
+    return bool(read) and all(_is_last(node, growing) for node in read)
+
+
+def _is_last(node: ast.Subscript, growing: Growing) -> bool:
+    """`outputs[-1]`, or the list itself in the dictionary that has it."""
+    if ast.unparse(node.slice) == "-1":
+        return True
+    return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+
+
+def _sent(growing: Growing) -> int:
+    """The line of the backward in the file that stores, 0 if it is in another one."""
+    place = growing.sample.call.log.place_of(growing.sample.call.stack)
+    return place.line if place is not None and place.file == growing.stored.file else 0
+
+
 def _fixes(growing: Growing) -> list[Fix]:
     stored = growing.stored
+    if _read_items(growing):
+        return [
+            Fix("reset-state", stored, "keep only what the loss of this iteration needs"),
+            Fix("detach", stored, "or keep the numbers without their history"),
+        ]
     detach = Fix("detach", stored, "keep the numbers without their history")
     if growing.holder.dimensions:
         return [detach]

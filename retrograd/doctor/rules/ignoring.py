@@ -78,14 +78,14 @@ def _reads(method: ast.FunctionDef, names: list[str]) -> bool:
 def _diagnosis(candidate: Candidate, times: int) -> Diagnosis:
     place, gradient = candidate.place, candidate.gradient
     return Diagnosis(
-        cause="broken-graph",
+        cause="custom-function",
         title=f"`{candidate.name}.backward` leaves out the gradient that it is given",
         why=f"By the chain rule it has to multiply by `{gradient}`. It was called again with other "
         f"numbers in {times} calls, and gave the same: what arrives there has nothing to do with "
         "the loss.",
         error_line=place,
         created_at=[place, candidate.header],
-        fixes=[Fix("keep-graph", place, f"multiply by {gradient}")],
+        fixes=[Fix("return-gradients", place, f"multiply by {gradient}")],
         spans=[Span("given", candidate.header), Span("returned", place)],
         tensor=gradient,
         facts={"calls": times, "partly": True, "leaves_out": gradient},

@@ -52,7 +52,7 @@ def _helper_of(watched: Watched, step: UsedGradients, held: set[int]) -> Place |
     The helper is a function of its own that reads `.grad` and returns something else than the loss.
     All that it gives to parameters the later calls give too, and those reach no such input.
     """
-    early = [call for call in step.calls if _inputs_of(watched, call, held)]
+    early = [call for call in step.calls if inputs_of(watched, call, held)]
     late = [call for call in step.calls if call not in early]
     if not early or not late or len({call.site for call in early}) > 1:
         return None
@@ -64,14 +64,14 @@ def _helper_of(watched: Watched, step: UsedGradients, held: set[int]) -> Place |
     place = early[0].log.place_of(early[0].stack)
     others = [call.log.place_of(call.stack) for call in late]
     others.append(watched.tracer.log.place_of(step.stack))
-    if place is None or any(other is None or _has_argument(other) for other in others):
+    if place is None or any(other is None or has_argument(other) for other in others):
         return None
-    if not _is_helper(place, [other for other in others if other is not None]):
+    if not is_helper(place, [other for other in others if other is not None]):
         return None
     return place if all(_joins(early[0], call) for call in late) else None
 
 
-def _inputs_of(watched: Watched, call: Call, held: set[int]) -> set[int]:
+def inputs_of(watched: Watched, call: Call, held: set[int]) -> set[int]:
     """The leaves that it reached and that are no parameters."""
     parameter, leaves = watched.recorder.torch.nn.Parameter, watched.recorder.leaves
     return {
@@ -81,7 +81,7 @@ def _inputs_of(watched: Watched, call: Call, held: set[int]) -> set[int]:
     }
 
 
-def _has_argument(place: Place) -> bool:
+def has_argument(place: Place) -> bool:
     """`features.backward(leaf.grad)`: the gradient of the input goes on from here."""
     statement = source.statement_at(place.file, place.line)
     return statement is not None and any(
@@ -91,6 +91,22 @@ def _has_argument(place: Place) -> bool:
         and (node.args or any(keyword.arg == "gradient" for keyword in node.keywords))
         for node in ast.walk(statement)
     )
+
+
+def input_of(place: Place) -> str:
+    """What the text reads the `.grad` of, after a line and before another loss is sent back."""
+    scope: ast.AST = source.function_around(place.file, place.line) or source.tree_of(place.file)
+    reads = sorted(
+        (node.lineno, ast.unparse(node.value))
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, (ast.Name, ast.Attribute))
+        and ast.unparse(node.value).rpartition(".")[2] not in ("autograd", "torch")
+        and node.lineno >= place.line
+    )
+    return reads[0][1] if reads else ""
 
 
 def _joins(early: Call, late: Call) -> bool:
@@ -111,7 +127,11 @@ def _joins(early: Call, late: Call) -> bool:
     return False
 
 
-def _is_helper(place: Place, others: Iterable[Place]) -> bool:
+def is_helper(place: Place, others: Iterable[Place], reports: bool = False) -> bool:
+    """Whether a line is in a function for the gradient of an input.
+
+    reports  it may give a number of which no loss is a part
+    """
     function = source.function_around(place.file, place.line)
     if function is None:
         return False
@@ -126,7 +146,7 @@ def _is_helper(place: Place, others: Iterable[Place]) -> bool:
     }
     if not returned or not reads or names & _losses(inner):
         return False
-    if any(_is_number(value) for value in returned):
+    if not reports and any(_is_number(value) for value in returned):
         return False
     lines = range(function.lineno - 1, last + 1)
     text = " ".join(source.text_at(place.file, line) for line in lines).lower()
@@ -166,7 +186,7 @@ def _diagnosis(watched: Watched, seen: list[UsedGradients]) -> Diagnosis | None:
     if step is None or cleared is None or left is None or added is None:
         return None
     helper = log.places_of(first.stack)
-    parameters = len(last.given[first.index])
+    parameters, name = len(last.given[first.index]), input_of(left)
     return Diagnosis(
         cause="zero-grad-misuse",
         title=f"line {left.line} leaves gradients in the parameters, and the training adds to them",
@@ -178,11 +198,12 @@ def _diagnosis(watched: Watched, seen: list[UsedGradients]) -> Diagnosis | None:
         fixes=[
             Fix("reorder-step", cleared, f"clear right before the backward() in line {added.line}"),
             Fix("zero-grad", added, "clear the gradients before this backward()"),
+            Fix("remove-extra-backward", left, f"or ask for the gradient of `{name}` alone"),
         ],
         spans=[
             Span("cleared", cleared, log.places_of(last.cleared.stack)),
             Span("left", left, helper),
             Span("added", added, log.places_of(final.stack)),
         ],
-        facts={"steps": len(seen), "parameters": parameters},
+        facts={"steps": len(seen), "parameters": parameters, "input": name},
     )

@@ -40,7 +40,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
             if each.in_training and not _on_purpose(each) and _stays(each, seen)
         ]
         for each in hidden:
-            diagnosis = _hidden(each)
+            diagnosis = _hidden(watched, each, last)
             if diagnosis is not None and (each.owner, each.attribute) not in named:
                 named.add((each.owner, each.attribute))
                 found.append(diagnosis)
@@ -202,7 +202,7 @@ def _beside(log: LineLog, replaced: list[Step], built: list[Step]) -> Place:
     return place
 
 
-def _hidden(hidden: Hidden) -> Diagnosis | None:
+def _hidden(watched: Watched, hidden: Hidden, look: Look) -> Diagnosis | None:
     place = _line_of(hidden)
     if place is None:
         return None
@@ -210,9 +210,17 @@ def _hidden(hidden: Hidden) -> Diagnosis | None:
     title = f"`{name}` is a plain collection: parameters() does not see what is in it"
     advice = "use nn.ModuleList, nn.ModuleDict or nn.ParameterList"
     if hidden.plain:
-        kind = "a tensor" if hidden.parameters == 1 else "a list of tensors"
+        kind = "a list of tensors" if hidden.several else "a tensor"
         title = f"`{name}` is {kind}, but no nn.Parameter: parameters() does not see it"
         advice = "make it an nn.Parameter, or an nn.ParameterList"
+    facts: dict[str, object] = {"parameters": hidden.parameters}
+    fixes = [Fix("register-modules", place, advice)]
+    built = watched.tracer.log.place_of(watched.recorder.built_at.get(id(look.optimizer), []))
+    variable = aside.variable_of(hidden.owner, watched.tracer.chains.files())
+    if hidden.plain and built is not None and variable:
+        facts["aside"] = f"{variable}.{hidden.attribute}"
+        facts["more"] = ("*" if hidden.several else "") + f"{variable}.{hidden.attribute}"
+        fixes.append(Fix("rebuild-optimizer", built, "or give it to the optimizer too"))
     return Diagnosis(
         cause="stale-optimizer-params",
         title=title,
@@ -223,10 +231,10 @@ def _hidden(hidden: Hidden) -> Diagnosis | None:
         "misses in state_dict() and .to().",
         error_line=place,
         created_at=[place],
-        fixes=[Fix("register-modules", place, advice)],
+        fixes=fixes,
         spans=[Span("kept", place)],
         tensor=f"self.{hidden.attribute}",
-        facts={"parameters": hidden.parameters},
+        facts=facts,
     )
 
 

@@ -25,12 +25,14 @@ from retrograd.doctor.rules import (
     ignoring,
     inner_gradient,
     leaves,
+    left_after,
     left_evaluating,
     left_over,
     loss_form,
     made_anew,
     made_in_forward,
     never_stepped,
+    no_copy,
     no_slope,
     not_finite,
     other_phase,
@@ -76,14 +78,16 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found += cut
     cleared = gradients.diagnose(watched)
     cleared = cleared or piled_up.diagnose(watched)
-    found += cleared or left_over.diagnose(watched) or other_phase.diagnose(watched)
+    mixed = left_over.diagnose(watched) or left_after.diagnose(watched)
+    found += cleared or mixed or other_phase.diagnose(watched)
     found += [] if cleared else tail.diagnose(watched)
     found += counted_twice.diagnose(watched) + cancelled.diagnose(watched)
     found += target.diagnose(watched) or weighted.diagnose(watched)
     found += never_stepped.diagnose(watched) + frozen.diagnose(watched)
     found += clipped.diagnose(watched) + clipped_late.diagnose(watched) + hooks.diagnose(watched)
-    found += left_evaluating.diagnose(watched) + average_of_views.diagnose(watched)
-    found += aliased.diagnose(watched)
+    found += left_evaluating.diagnose(watched)
+    shared = average_of_views.diagnose(watched) + aliased.diagnose(watched)
+    found += shared or no_copy.diagnose(watched)
     found += unseen_write.diagnose(watched) + loss_form.diagnose(watched)
     found += scaled_step.diagnose(watched) + snapshot.diagnose(watched)
     found += tied_by_data.diagnose(watched) + made_anew.diagnose(watched)

@@ -2,9 +2,10 @@
 
 Three questions need it, and only when the first pass has seen the symptom: which line wrote into a
 value that backward needs (`find_writes`), where the way from parameters to a loss ends
-(`find_cuts`), and which operation made gradients nan or zero (`find_spoiled`). Two have no symptom
-and are asked if the text has such lines: whether one wrote there unseen (`find_unseen_writes`), and
-whether a custom backward minds its input (`find_ignoring`). The output of the second run is
+(`find_cuts`), and which operation made gradients nan or zero (`find_spoiled`). Three have no
+symptom and are asked if the text has such lines: whether one wrote there unseen
+(`find_unseen_writes`), whether a custom backward minds its input (`find_ignoring`), and whether a
+parameter is compared with itself (`find_same_memory`). The output of the second run is
 dropped; it is not started when the first run took long or did anything outside (see
 `watching.effects`), and it is stopped if it tries to. Then `watched.unseen` says what was not
 looked for.
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cut",
+    "Same",
     "Spoiled",
     "Unseen",
     "Write",
     "find_cuts",
     "find_ignoring",
     "find_number",
+    "find_same_memory",
     "find_spoiled",
     "find_unseen_writes",
     "find_writes",
@@ -75,6 +78,15 @@ class Unseen:
     saved: list[Place]  # the lines that saved the value
     calls: int  # backward calls that took the changed value
     parameter: bool  # it belongs to an optimizer
+
+
+@dataclass(frozen=True)
+class Same:
+    """A line that compared a parameter with its own memory, or wrote it there."""
+
+    op: str  # "sub"
+    stack: list[Place]
+    steps: int  # moments between steps at which it was seen
 
 
 @dataclass(frozen=True)
@@ -171,6 +183,17 @@ def find_ignoring(watched: Watched, names: Sequence[str]) -> dict[str, int]:
         return {}
     result = watched.second_pass({"mode": "ignoring", "names": list(names)}) or {}
     return {str(name): int(calls) for name, calls in result.get("ignoring", {}).items()}
+
+
+def find_same_memory(watched: Watched) -> list[Same]:
+    """The operations on a parameter and what shares its memory, after steps have changed it."""
+    if watched.second_pass is None or watched.engine.torch.__package__ != "torch":
+        return []
+    result = watched.second_pass({"mode": "same"}) or {}
+    return [
+        Same(found["op"], _stack(found["stack"]), found["steps"])
+        for found in result.get("same", [])
+    ]
 
 
 def _ask(watched: Watched, question: dict[str, object], wanted: str) -> dict[str, Any]:

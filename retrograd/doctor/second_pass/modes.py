@@ -8,13 +8,14 @@ from typing import Any
 from retrograd.doctor.second_pass.cuts import CutWatch
 from retrograd.doctor.second_pass.ignoring import IgnoringWatch
 from retrograd.doctor.second_pass.number_trial import NumberTrial
+from retrograd.doctor.second_pass.same_memory import SameMemoryWatch
 from retrograd.doctor.second_pass.spoiled import SpoiledWatch
 from retrograd.doctor.second_pass.unseen_writes import UnseenWriteWatch
 from retrograd.doctor.second_pass.writes import WriteWatch
 from retrograd.doctor.session import Watched
 
 Answer = dict[str, Any]
-Watching = CutWatch | IgnoringWatch | SpoiledWatch | WriteWatch
+Watching = CutWatch | IgnoringWatch | SameMemoryWatch | SpoiledWatch | WriteWatch
 
 
 def watch_for(question: Answer, watched: Watched, decided: Callable[[Answer], None]) -> Watching:
@@ -36,6 +37,8 @@ def watch_for(question: Answer, watched: Watched, decided: Callable[[Answer], No
         return UnseenWriteWatch(watched, decided)
     if question["mode"] == "ignoring":
         return IgnoringWatch(watched, question["names"], decided)
+    if question["mode"] == "same":
+        return SameMemoryWatch(watched, decided)
     if question["mode"] == "spoiled":
         return SpoiledWatch(watched, question["kind"], decided)
     return WriteWatch(watched)

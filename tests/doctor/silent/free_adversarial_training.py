@@ -1,0 +1,18 @@
+# free adversarial training: gradients of both are meant
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 2))
+opt = torch.optim.SGD(model.parameters(), lr=0.05)
+X = torch.randn(100, 8); Y = (X[:, 0] > 0).long()
+delta = torch.zeros(20, 8)
+for epoch in range(3):
+    for i in range(0, 100, 20):
+        x, y = X[i:i+20], Y[i:i+20]
+        opt.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        d = delta.clone().requires_grad_()
+        loss = F.cross_entropy(model(x + d), y)
+        loss.backward()
+        delta = (delta + 0.05 * d.grad.sign()).clamp(-0.2, 0.2)
+        opt.step()
+    print(epoch, loss.item())
