@@ -18,6 +18,13 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     recorder, log = watched.recorder, watched.tracer.log
     gradients = recorder.gradients
     steps = Counter(id(step.optimizer) for step in gradients.steps if step.calls)
+    parameter, held_by_any = recorder.torch.nn.Parameter, {id(p) for p in gradients.held()}
+    if not any(
+        isinstance(leaf, parameter) and leaf.grad is not None
+        for key, leaf in recorder.leaves.items()
+        if key not in held_by_any
+    ):
+        return []  # what is trained has an optimizer: this one rests on purpose
     found: dict[Place, Diagnosis] = {}
     for optimizer in gradients.optimizers:
         held = parameters_of(optimizer)
