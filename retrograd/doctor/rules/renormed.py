@@ -15,8 +15,6 @@ from retrograd.watching.holders import holder_of
 from retrograd.watching.lines import LEAF
 from retrograd.watching.records import Failure
 
-MOST_BETWEEN = 3  # views between the weight and what saves it
-
 
 def renormed(watched: Watched) -> Diagnosis | None:
     """ "modified by an inplace operation", where what was written is a table that is looked up."""
@@ -98,4 +96,9 @@ def _reading(stack: list[Place], path: str) -> Place | None:
         for node in [] if statement is None else ast.walk(statement):
             if isinstance(node, ast.Attribute) and node.attr == own:
                 return place
+    function = source.function_around(stack[-1].file, stack[-1].line)
+    for node in [] if function is None else ast.walk(function):  # `weight = table.weight` before
+        if isinstance(node, ast.Assign) and node.lineno < stack[-1].line:
+            if isinstance(node.value, ast.Attribute) and node.value.attr == own:
+                return Place(stack[-1].file, node.lineno, stack[-1].function)
     return None

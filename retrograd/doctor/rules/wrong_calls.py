@@ -131,7 +131,7 @@ def wrong_call(watched: Watched) -> Diagnosis | None:
     """The entry of the error, where the line that fails is of this kind."""
     for entry in ENTRIES:
         at = raised.find(watched, entry.words)
-        if at is not None and (places := _places(entry, at)):
+        if at is not None and (places := _places(entry, at, watched)):
             return _diagnosis(entry, at, places)
     return None
 
@@ -153,13 +153,13 @@ def _diagnosis(entry: Entry, at: Raised, places: list[Place]) -> Diagnosis:
     )
 
 
-def _places(entry: Entry, at: Raised) -> list[Place]:
+def _places(entry: Entry, at: Raised, watched: Watched) -> list[Place]:
     """The line to change; [] if the error is about something else."""
     text = source.text_at(at.place.file, at.place.line)
     if entry.edit in ("returns", "unpack"):
         return _maker(entry, at) if ".backward(" in text else []
     if entry.edit == "zero":
-        return [at.place] if ".grad.zero_()" in text else []
+        return [at.place] if _clears(at, watched) else []
     if entry.edit == "closure_returns":
         return _closure(at)
     if entry.edit == "parameter":
@@ -167,6 +167,17 @@ def _places(entry: Entry, at: Raised) -> list[Place]:
     if entry.edit == "hook":
         return _hooks(at)
     return [at.place]
+
+
+def _clears(at: Raised, watched: Watched) -> bool:
+    """Whether the line clears the gradient of a tensor."""
+    return any(
+        isinstance(statements.value_of(node.value.value, at.frame), watched.recorder.torch.Tensor)
+        for node in ast.walk(source.tree_of(at.place.file))
+        if isinstance(node, ast.Attribute) and node.lineno == at.place.line
+        if node.attr == "zero_" and isinstance(node.value, ast.Attribute)
+        if node.value.attr == "grad"
+    )
 
 
 def _maker(entry: Entry, at: Raised) -> list[Place]:
