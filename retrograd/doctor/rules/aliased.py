@@ -56,20 +56,20 @@ def _updates(tree: ast.AST, copy: str, original: str) -> Iterator[int]:
             if node.func.attr == "load_state_dict" and len(node.args) == 1:
                 state = node.args[0]
                 if isinstance(state, ast.Call) and isinstance(state.func, ast.Attribute):
-                    owners = ast.unparse(node.func.value), ast.unparse(state.func.value)
-                    if state.func.attr == "state_dict" and set(owners) == {copy, original}:
+                    both = {ast.unparse(node.func.value), ast.unparse(state.func.value)}
+                    if state.func.attr == "state_dict" and both == {copy, original}:
                         yield node.lineno
         elif isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
             if getattr(node.iter.func, "id", "") != "zip":
                 continue
-            owners = tuple(
+            both = {
                 ast.unparse(each.func.value)
                 for each in node.iter.args
                 if isinstance(each, ast.Call)
                 and isinstance(each.func, ast.Attribute)
                 and each.func.attr == "parameters"
-            )
-            if set(owners) == {copy, original} and any(_writes(each) for each in node.body):
+            }
+            if both == {copy, original} and any(_writes(each) for each in node.body):
                 yield node.lineno
 
 
