@@ -9,15 +9,19 @@ import argparse
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.distributed.together import Ended, begin, finish
+from tests.distributed.together import Ended, Rank, begin, begin_forked, finish
 from tests.limits import LIMIT as LONG
 
 LIMIT = 4.0  # seconds that an exchange may wait
 SLOWEST = 25.0  # seconds from the fault to the end of all
+PYTHON_ENDS = ("raises", "is interrupted")  # in the way of a Python that was started, not forked
+Process = Rank | subprocess.Popen[str]
 
 BEGIN = f"""
 import signal, time
@@ -134,10 +138,14 @@ def inject(fault: Fault, size: int, rank: int) -> tuple[list[Ended], float, floa
     A machine on which processes need long to begin has much else to do, and gets as much longer.
     """
     begun = time.monotonic()
-    processes = begin(program(fault, rank), size)
+    started = begin if fault.name in PYTHON_ENDS else begin_forked
+    processes: Sequence[Process] = started(program(fault, rank), size)
     for process in processes:
-        assert process.stdout is not None
-        process.stdout.readline()
+        if isinstance(process, Rank):
+            process.first_line()
+        else:
+            assert process.stdout is not None
+            process.stdout.readline()
     since = time.monotonic()
     slowest = max(SLOWEST, 5 * (since - begun))
     others = [process for number, process in enumerate(processes) if number != rank]

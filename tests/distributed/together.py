@@ -84,6 +84,19 @@ class Rank:
     def returncode(self) -> int | None:
         return self._process.returncode  # type: ignore[no-any-return]
 
+    def first_line(self, seconds: float = LIMIT) -> str:
+        """What it prints first; nothing if it ends before."""
+        until, ended = time.monotonic() + seconds, False
+        while True:
+            line = os.pread(self._streams[0].fileno(), 1 << 10, 0).decode().partition("\n")
+            if line[1] or ended:
+                return line[0]
+            assert time.monotonic() < until, f"it has printed no line in {seconds} s"
+            ended = self._process.poll() is not None
+
+    def poll(self) -> int | None:
+        return self._process.poll()  # type: ignore[no-any-return]
+
     def send_signal(self, number: int) -> None:
         self._process.send_signal(number)
 
