@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 SOURCES = Path(__file__).with_name("host")
-COMPILE = ["g++", "-O1", "-w", "-ffp-contract=off", "-std=c++20", "-fPIC"]
+COMPILE = ["g++", "-O1", "-w", "-ffp-contract=off", "-std=c++20", "-nostdinc++", "-fPIC"]
 LIBRARIES = ["-nostdlib", "-lm", "-lc", "-lgcc"]  # looking through those of C++ takes long
 FOLDER = Path(tempfile.gettempdir()) / f"retrograd-kernels-{os.getuid()}"
 STUCK = 2  # what `launched` says of threads that wait for ever
@@ -38,16 +38,16 @@ def host_text(source: str, name: str) -> str:
     return f"{source}\n#define KERNEL_NAME {name}\n{(SOURCES / 'launched.h').read_text()}"
 
 
-def made(name: str, text: str, *options: str | Path) -> Path:
+def made(name: str, text: str, options: list[str], libraries: list[str]) -> Path:
     """The file of that ending that the compiler makes of a text, once for all who ask."""
-    asked = "\0".join([*map(str, options), text])
+    asked = "\0".join([*COMPILE, *options, *libraries, text])
     target = FOLDER / f"{hashlib.sha256(asked.encode()).hexdigest()[:20]}{name}"
     if not target.exists():
         FOLDER.mkdir(exist_ok=True)
         code = target.with_suffix(f".{os.getpid()}.cpp")
         code.write_text(text)
         unfinished = target.with_suffix(f".{os.getpid()}.made")
-        command = [*COMPILE, *options, code, *LIBRARIES, "-o", unfinished]
+        command = [*COMPILE, *options, code, *libraries, "-o", unfinished]
         subprocess.run(command, check=True, timeout=120)
         code.unlink()
         unfinished.rename(target)
@@ -58,7 +58,7 @@ def made(name: str, text: str, *options: str | Path) -> Path:
 def header() -> Path:
     """What comes before every kernel. It is read by the compiler once: that takes the most time."""
     text = "".join([(SOURCES / name).read_text() for name in ("cuda.h", "threads.h")])
-    compiled = made(".h.gch", text, "-x", "c++-header")
+    compiled = made(".h.gch", text, ["-x", "c++-header"], [])
     readable = compiled.with_suffix("")
     if not readable.exists():
         unfinished = readable.with_suffix(f".{os.getpid()}.made")
@@ -71,7 +71,8 @@ class HostFunction:
     """A kernel that runs on the CPU."""
 
     def __init__(self, source: str, name: str) -> None:
-        library = made(".so", host_text(source, name), "-shared", "-include", header())
+        options = ["-shared", "-include", str(header())]
+        library = made(".so", host_text(source, name), options, LIBRARIES)
         self.library = ctypes.CDLL(str(library))
 
     def __call__(self, blocks, threads, arguments) -> None:

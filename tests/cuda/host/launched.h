@@ -1,12 +1,12 @@
 // The kernel KERNEL_NAME of the text above, as Python launches it.
 namespace host {
 static void **given;
-template <typename... P, size_t... I>
-static void call(void (*kernel)(P...), std::index_sequence<I...>) {
-    kernel(*(std::remove_const_t<P> *)given[I]...);
+template <int... I> struct Numbers {};
+template <typename... P, int... I> static void call(void (*kernel)(P...), Numbers<I...>) {
+    kernel(*(P *)given[I]...);
 }
 template <typename... P> static void call(void (*kernel)(P...)) {
-    call(kernel, std::index_sequence_for<P...>());
+    call(kernel, Numbers<__integer_pack((int)sizeof...(P))...>());
 }
 template <typename... P> static int count_of(void (*)(P...)) { return sizeof...(P); }
 static void one_thread() { call(KERNEL_NAME); }

@@ -1,8 +1,7 @@
 // The threads of a block, taken in turns by one thread of the system: each runs until it waits for
 // others at a barrier, and each warp until it waits for others. Every second turn goes backwards, so
 // that a thread that goes on without the barrier that it needs is now too early and now too late.
-#include <csetjmp>
-#include <cstdlib>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
