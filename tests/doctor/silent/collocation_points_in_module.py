@@ -1,5 +1,6 @@
 # PINN with collocation points kept in the module
-import torch, torch.nn as nn
+import torch
+import torch.nn as nn
 torch.manual_seed(0)
 class Pinn(nn.Module):
     def __init__(self):

@@ -1,5 +1,7 @@
 # free adversarial training: gradients of both are meant
-import torch, torch.nn as nn, torch.nn.functional as F
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 2))
 opt = torch.optim.SGD(model.parameters(), lr=0.05)

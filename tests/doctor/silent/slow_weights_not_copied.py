@@ -1,5 +1,6 @@
 # Reptile / lookahead: slow weights by reference
-import torch, torch.nn as nn
+import torch
+import torch.nn as nn
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(1, 20), nn.Tanh(), nn.Linear(20, 1))
 inner = torch.optim.SGD(model.parameters(), lr=0.02)

@@ -1,4 +1,5 @@
-import torch, torch.nn as nn
+import torch
+import torch.nn as nn
 torch.manual_seed(0)
 # copies are right; views are used to write by hand
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
@@ -9,5 +10,6 @@ for i in range(12):
     opt.zero_grad()
     net(torch.randn(16, 4)).pow(2).mean().backward()
     opt.step()
-    for v in views: v.clamp_(-1, 1)
+    for v in views:
+        v.clamp_(-1, 1)
     print(i, sum((p - start[n]).norm().item() for n, p in net.named_parameters()))

@@ -1,4 +1,5 @@
-import torch, torch.nn as nn, torch.nn.functional as F
+import torch
+import torch.nn as nn
 torch.manual_seed(0)
 class Weighting:
     """plain class, no module"""
