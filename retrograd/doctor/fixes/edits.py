@@ -45,6 +45,7 @@ from retrograd.doctor.fixes import (
     scaler,
     straight,
     sums,
+    to_numpy,
     training,
     unfrozen,
     unnoticed,
@@ -60,6 +61,7 @@ Writer = Callable[[Task], None]
 
 FORMS: dict[str, tuple[Writer, ...]] = {
     "detach": (
+        to_numpy.detach_for_array,
         *(carried.detach, carried.detach_assigned, carried.detach_fields),
         *(carried.detach_slot, beside.detach_what_stays),
     ),
@@ -137,7 +139,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
     "register-once": (unnoticed.register_once,),
     "unscale-first": (unnoticed.unscale_first, unnoticed.step_by_scaler),
     "freeze-parameters": (unnoticed.switch_parameters, freezing.drop_gradients),
-    "add-step": (freezing.add_step,),
+    "add-step": (freezing.step_in_both_cases, freezing.add_step),
     "keep-finite": (finite.clamp_operand,),
     "return-gradients": (unnoticed.multiply_by_given, functions.return_gradients),
     "drop-once-differentiable": (functions.drop_once_differentiable,),

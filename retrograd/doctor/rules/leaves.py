@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import raised, statements
+from retrograd.doctor.evidence.converted import arrays_of, collecting
 from retrograd.doctor.evidence.grad_reads import NON_LEAF_GRAD, grad_attributes, result_read
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis
@@ -278,19 +279,24 @@ def numpy_of_result(watched: Watched) -> Diagnosis | None:
     at = raised.find(watched, NUMPY)
     if at is None:
         return None
+    torch = watched.recorder.torch
+    arrays = arrays_of(at, torch)
+    kept = collecting(at, arrays, torch)
     return Diagnosis(
         cause="broken-graph",
         title="a tensor that requires grad is turned into a NumPy array",
         why="An array carries no history: gradients cannot flow through what is computed from it. "
         "PyTorch asks to say so with detach().",
         error_line=at.place,
-        created_at=[at.place],
+        created_at=[at.place, *([] if kept is None else [kept[0]])],
         fixes=[
+            *([] if kept is None else [Fix(kept[1], kept[0], "keep it without its history")]),
             Fix("detach", at.place, "detach it, if the array is only looked at"),
             Fix("keep-graph", at.place, "stay with tensors, if the result goes into the loss"),
         ],
         error=at.message,
         spans=[Span("converted", at.place, at.stack)],
+        facts={"arrays": arrays},
     )
 
 
