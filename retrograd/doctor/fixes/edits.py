@@ -33,6 +33,7 @@ from retrograd.doctor.fixes import (
     hard_choices,
     inference,
     inplace,
+    last_layer,
     links,
     loss_input,
     losses,
@@ -116,6 +117,7 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(classes.compare_scores, links.stack_of_tensors),
     ),
     "enable-grad": (
+        *(last_layer.name_the_last, last_layer.unfreeze_the_last),
         *(links.enable_grad, unnoticed.switch_parameters),
         *(freezing.freeze_others, freezing.leave_trainable),
     ),

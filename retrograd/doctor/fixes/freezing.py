@@ -29,6 +29,42 @@ def add_step(task: Task) -> None:
     draft.insert_after(step, f"{owner}.step()")
 
 
+def step_in_both_cases(task: Task) -> None:
+    """The step goes out of the branch that it stands in, to before its condition."""
+    draft, step = task.draft, task.statement
+    branch = draft.parents.get(step)
+    if not task.diagnosis.facts.get("in_branch") or not isinstance(branch, ast.If):
+        raise CannotWrite("the step is in no branch")
+    if call_statement(step, "step") is None:
+        raise CannotWrite("the line does more than a step")
+    alone = draft.block_of(step) == [step]
+    around = draft.parents.get(branch)
+    if isinstance(around, ast.If) and branch in around.orelse and len(around.orelse) == 1:
+        raise CannotWrite("the branch is one of several")
+    text = draft.written(step)
+    if alone and step in branch.body and not branch.orelse:
+        draft.rewrite(branch, text)
+        return
+    block = draft.block_of(step)
+    before = block[: block.index(step)]
+    if any(call_statement(s, "backward") is not None for s in before):
+        raise CannotWrite("a backward stands before the step, in the same branch")
+    if alone and step in branch.orelse:
+        start = draft.end(branch.body[-1])
+        draft.replace(start, draft.end(step), "")
+    else:
+        draft.remove(step)
+    if any(called(n).startswith("clip_grad") for n in calls_in(before)):
+        draft.insert_after(branch, text)
+    else:
+        draft.insert_before(branch, text)
+
+
+def calls_in(statements: list[ast.stmt]) -> list[ast.Call]:
+    """All calls of some statements."""
+    return [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Call)]
+
+
 def drop_gradients(task: Task) -> None:
     """`p.requires_grad = False`, and `p.grad = None` after it."""
     draft, statement = task.draft, task.statement

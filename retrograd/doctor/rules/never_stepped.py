@@ -162,10 +162,13 @@ def _is_stepped(watched: Watched, owner: str) -> bool:
                 continue
             called = node.func
             if isinstance(called, ast.Attribute) and called.attr == "step":
-                if own in ast.unparse(node) or isinstance(called.value, (ast.Subscript, ast.Call)):
+                text = ast.unparse(node)
+                if own in text or isinstance(called.value, (ast.Subscript, ast.Call)):
                     return True
-            if ast.unparse(called).endswith("LR"):
-                continue  # a schedule changes the rate
+                if not watched.recorder.gradients.steps and "opt" in text.lower():
+                    return True  # another name for it, in a line that never ran
+            if ast.unparse(called).endswith("LR") or not watched.recorder.gradients.steps:
+                continue  # a schedule changes the rate; and who was given it made no step
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(own in ast.unparse(each).split(".") for each in given if _is_name(each)):
                 return True

@@ -46,6 +46,7 @@ from retrograd.doctor.rules import (
     sampled,
     scaled_step,
     snapshot,
+    step_not_taken,
     tail,
     target,
     tied_by_data,
@@ -83,7 +84,8 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found += [] if cleared else tail.diagnose(watched)
     found += counted_twice.diagnose(watched) + cancelled.diagnose(watched)
     found += target.diagnose(watched) or weighted.diagnose(watched)
-    found += never_stepped.diagnose(watched) + frozen.diagnose(watched)
+    found += never_stepped.diagnose(watched) or step_not_taken.diagnose(watched)
+    found += frozen.diagnose(watched)
     found += clipped.diagnose(watched) + clipped_late.diagnose(watched) + hooks.diagnose(watched)
     found += left_evaluating.diagnose(watched)
     shared = average_of_views.diagnose(watched) + aliased.diagnose(watched)
