@@ -36,7 +36,7 @@ def arrays_of(at: Raised, torch: Any) -> list[list[object]]:
         made = [value for value in given if isinstance(value, (ast.Call, ast.BinOp))]
         return [_position(made[0], "tensor")] if len(made) == 1 else []
     if isinstance(failing, (ast.BinOp, ast.AugAssign)):
-        sides = [failing.right] if isinstance(failing, ast.AugAssign) else []
+        sides = [failing.value] if isinstance(failing, ast.AugAssign) else []
         if isinstance(failing, ast.BinOp):
             sides = [failing.left, failing.right]
         return [each for side in sides for each in _found(side, at, torch)]

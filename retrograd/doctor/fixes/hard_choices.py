@@ -103,7 +103,7 @@ def _threshold(task: Task, node: ast.expr) -> str:
     value, limit, sign = node.left, node.comparators[0], node.ops[0]
     if not isinstance(sign, (*_ABOVE, *_BELOW)):
         return ""
-    if _is_share(draft, value):
+    if is_share(draft, value):
         text = draft.operand(value)
         return text if isinstance(sign, _ABOVE) else f"(1 - {text})"
     high, low = (value, limit) if isinstance(sign, _ABOVE) else (limit, value)
@@ -150,7 +150,7 @@ def _shares_of(task: Task, choice: ast.expr) -> str:
     if len(given) != 2 or any(k.arg not in ("dim", "axis") for k in made.keywords):
         return ""
     scores, dim = given
-    if _is_share(draft, scores):
+    if is_share(draft, scores):
         return draft.operand(scores)
     return f"{task.torch()}.softmax({draft.written(scores)}, {draft.written(dim)})"
 
@@ -172,7 +172,7 @@ def _sampled(draft: Draft, node: ast.expr) -> str:
     return ""
 
 
-def _is_share(draft: Draft, node: ast.expr) -> bool:
+def is_share(draft: Draft, node: ast.expr) -> bool:
     """Whether an expression gives probabilities, by what made it or, of an argument, its name."""
     made = _value_of(draft, node, dotted(node)) if dotted(node) else node
     if made is None:

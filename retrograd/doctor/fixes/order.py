@@ -192,6 +192,27 @@ def clear_after_step(task: Task) -> None:
     draft.insert_after(last, text)
 
 
+def clear_behind_other_step(task: Task) -> None:
+    """A helper clears in each pass, and its caller steps in some: what clears goes behind that."""
+    draft, clearing = task.draft, task.statement
+    error = task.same_file(task.diagnosis.error_line)
+    if call_statement(clearing, "zero_grad") is None or error is None:
+        raise CannotWrite("the line does nothing but clear, for a step of this file")
+    step = draft.statement_at(error.line)
+    owner = owner_of(draft, step)
+    if not owner or draft.scope_of(step) is draft.scope_of(clearing):
+        raise CannotWrite("no other function makes the step")
+    if not any(isinstance(each, ast.If) for each in draft.enclosing(step, ast.If, ast.For)):
+        raise CannotWrite("no branch makes the step")
+    own = call_statement(clearing, "zero_grad")
+    assert own is not None
+    text, cleared = draft.written(clearing), dotted(receiver(own))
+    if cleared.partition(".")[0] != "self" or not owner.startswith("self."):
+        text = f"{owner}.zero_grad()"
+    draft.remove(clearing)
+    draft.insert_after(step, text)
+
+
 def _is_left_before(block: list[ast.stmt], step: ast.stmt) -> bool:
     """Whether a block has the step behind an `if ...: continue`."""
     earlier = block[: block.index(step)] if step in block else []

@@ -8,8 +8,10 @@ from typing import Any
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.evidence import raised, statements
+from retrograd.doctor.evidence.last_layer import facts_of, is_frozen
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.rules.frozen import freezing
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.iterators import is_used_up
@@ -22,7 +24,7 @@ def empty_optimizer(watched: Watched) -> Diagnosis | None:
     at = raised.find(watched, EMPTY)
     if at is None:
         return None
-    return _hidden(at, watched.recorder.torch) or _used_up(at)
+    return _hidden(at, watched.recorder.torch) or _used_up(at) or _frozen(at, watched)
 
 
 def _calls(place: Place) -> Iterator[ast.Call]:
@@ -117,3 +119,46 @@ def _used_up(at: Raised) -> Diagnosis | None:
                 spans=[Span("used", at.place, at.stack)],
             )
     return None
+
+
+def _frozen(at: Raised, watched: Watched) -> Diagnosis | None:
+    """`filter(lambda p: p.requires_grad, ...)` of a model in which nothing requires grad."""
+    models = _frozen_models(at, watched.recorder.torch)
+    lines = [line for file in watched.tracer.chains.files() for line in freezing(file)]
+    if len(models) != 1:
+        return None
+    frozen = lines[0] if len(lines) == 1 else None
+    fixes = [Fix("enable-grad", at.place, "or unfreeze the last layer before it is given away")]
+    if frozen is not None:
+        fixes.insert(0, Fix("enable-grad", frozen, "leave the parameters to be trained unfrozen"))
+    return Diagnosis(
+        cause="stale-optimizer-params",
+        title=f"every parameter of `{models[0][0]}` is frozen: nothing is left for the optimizer",
+        why="requires_grad is False for all of them, and the optimizer is given those that require "
+        "grad.",
+        error_line=at.place,
+        created_at=[*([] if frozen is None else [frozen]), at.place],
+        fixes=fixes,
+        error=at.message,
+        spans=[
+            *([] if frozen is None else [Span("frozen", frozen)]),
+            Span("used", at.place, at.stack),
+        ],
+        facts=facts_of(models[0][1]),
+    )
+
+
+def _frozen_models(at: Raised, torch: Any) -> list[tuple[str, Any]]:
+    """The modules in the variables of the failing frame that are frozen as a whole."""
+    names = dict(at.frame.f_globals)
+    names.update(at.frame.f_locals)
+    found: dict[int, tuple[str, Any]] = {}
+    owner = names.get("self")
+    if owner is not None and not isinstance(owner, torch.nn.Module):
+        held = vars(owner) if hasattr(owner, "__dict__") else {}
+        names.update({f"self.{name}": value for name, value in held.items()})
+    for name, value in names.items():
+        if isinstance(value, torch.nn.Module) and is_frozen(value):
+            found.setdefault(id(value), (name, value))
+    inner = {id(p) for _, each in found.values() for p in each.modules() if p is not each}
+    return [pair for key, pair in found.items() if key not in inner]

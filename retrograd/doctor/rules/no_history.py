@@ -8,11 +8,13 @@ import gc
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor import second_pass
 from retrograd.doctor.evidence import raised, statements
+from retrograd.doctor.evidence.last_layer import frozen_model
 from retrograd.doctor.evidence.raised import Raised
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.second_pass import Cut
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
+from retrograd.watching.graph import leaves_above
 
 NO_HISTORY = "does not require grad and does not have a grad_fn"
 UNUSED = "appears to not have been used in the graph"
@@ -74,8 +76,12 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
             "from is to be trained.",
             error_line=None,
             created_at=created,
-            fixes=[Fix("enable-grad", place, "leave the parameters to be trained unfrozen")],
+            fixes=[
+                Fix("enable-grad", place, "leave the parameters to be trained unfrozen"),
+                *_before_optimizer(watched),
+            ],
             spans=spans,
+            facts=frozen_model(watched),
         )
     if not cut.grad_mode:
         scope = cut.scope or place
@@ -101,6 +107,15 @@ def from_cut(cut: Cut, watched: Watched) -> Diagnosis | None:
         fixes=[Fix("keep-graph", place, "stay in differentiable tensors up to the loss")],
         spans=spans,
     )
+
+
+def _before_optimizer(watched: Watched) -> list[Fix]:
+    """The line that builds the one optimizer: what it is to train may be unfrozen before it."""
+    recorder = watched.recorder
+    places = [watched.tracer.log.places_of(stack) for stack in recorder.built_at.values()]
+    if len(places) != 1 or not places[0]:
+        return []
+    return [Fix("enable-grad", places[0][-1], "or unfreeze the last layer before it is given away")]
 
 
 def _called(cut: Cut) -> str:
@@ -300,4 +315,29 @@ def unused_input(watched: Watched) -> Diagnosis | None:
         return _completed(found, at)
     cuts = second_pass.find_cuts(watched)
     cut = from_cut(cuts[0], watched) if cuts else None
-    return None if cut is None else _completed(cut, at)
+    if cut is None:
+        return None
+    copied = _copied_model(at, watched)
+    if copied:
+        text = f"or differentiate with respect to the parameters of `{copied}`, which were used"
+        cut.fixes.append(Fix("keep-graph", at.place, text))
+        cut.facts["copied"] = copied
+    return _completed(cut, at)
+
+
+def _copied_model(at: Raised, watched: Watched) -> str:
+    """The variable of the module that the output was computed with instead of the one asked for."""
+    failure = watched.recorder.failure
+    kind = watched.recorder.torch.nn.Module
+    if failure is None:
+        return ""
+    used = leaves_above(failure.nodes)
+    wanted = [tuple(each.shape) for each in failure.inputs]
+    found = []
+    for name, value in at.frame.f_locals.items():
+        if isinstance(value, kind):
+            held = list(value.parameters())
+            same = [tuple(each.shape) for each in held] == wanted
+            if same and all(id(each) in used for each in held):
+                found.append(name)
+    return found[0] if len(found) == 1 else ""
