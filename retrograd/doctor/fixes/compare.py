@@ -63,13 +63,21 @@ def _signs(course: Course, index: int) -> list[tuple[int, str]]:
     return found
 
 
-def harm(first: Result, now: Result, leftovers: bool = False, other_lengths: bool = False) -> str:
+def harm(
+    first: Result,
+    now: Result,
+    leftovers: bool = False,
+    other_lengths: bool = False,
+    other_choices: bool = False,
+) -> str:
     """What the change has broken, in a sentence; "" if nothing is seen.
 
     leftovers      gradients were used that should have been cleared: what only those gave is not
                    missed
     other_lengths  the steps get another length, and the training goes another way: that gradients
                    become exactly zero on it is the training's matter, as of units that died
+    other_choices  what chooses among experts is trained now: that another expert goes without is
+                   the training's matter as well
     """
     if leftovers and not first.error:
         return _nothing_left(first, now) or _mixed(first, now)
@@ -82,7 +90,7 @@ def harm(first: Result, now: Result, leftovers: bool = False, other_lengths: boo
     for pair in pairs(first, now):
         if any(s == SPOILED for _, s in pair.now) and not any(s == SPOILED for _, s in pair.meant):
             spoiled.append(pair.name)
-        if pair.is_frozen or not pair.now:
+        if pair.is_frozen or not pair.now or other_choices:
             continue
         if pair.is_idle and pair.was_given:
             zero = any(sign == ZERO for _, sign in pair.now)

@@ -45,6 +45,7 @@ from retrograd.doctor.fixes import (
     parts,
     recompute,
     reports,
+    rows,
     scaler,
     straight,
     sums,
@@ -109,7 +110,12 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(training.copy_state, training.copy_module),
     ),
     "keep-graph": (
-        *(of_the_copy.ask_for_the_copy, experts.weigh_by_share, straight.value_before),
+        *(
+            of_the_copy.ask_for_the_copy,
+            experts.weigh_by_share,
+            straight.value_before,
+            rows.loss_of_rows,
+        ),
         *(links.keep_graph, links.keep_graph_of_term, links.keep_graph_of_collection),
         links.keep_own_history,
         *(hard_choices.soften, parts.use_the_parts, reports.number_for_report),

@@ -39,6 +39,7 @@ def weigh_by_share(task: Task) -> None:
         value = value.elts[0]
     weight = f"{shares}.max(dim={dim}, keepdim=True).values"
     draft.rewrite(value, f"{weight} * {draft.operand(value)}")
+    task.diagnosis.facts["routed"] = True  # other experts may be chosen then
 
 
 def _choice_of(task: Task, statement: ast.stmt) -> tuple[ast.Call, str]:

@@ -16,7 +16,7 @@ def value_before(task: Task) -> None:
     """
     draft, statement = task.draft, task.statement
     pair = assigned(statement)
-    inner = None if pair is None else _rows(pair[1])
+    inner = None if pair is None else rows_of(pair[1])
     if pair is None or inner is None or not isinstance(pair[0], ast.Name):
         raise CannotWrite("the line makes no straight-through value")
     kept, rows, value = pair[0].id, *inner
@@ -34,14 +34,14 @@ def value_before(task: Task) -> None:
                 continue
             if isinstance(node.ctx, ast.Store):
                 raise CannotWrite("the variable is set again")
-            if _is_detached_beside(draft.parents[node], node, value):
+            if is_detached_beside(draft.parents[node], node, value):
                 draft.rewrite(node, name)
                 changed += 1
     if not changed:
         raise CannotWrite("nothing compares it with what is detached")
 
 
-def _rows(value: ast.expr) -> tuple[str, str] | None:
+def rows_of(value: ast.expr) -> tuple[str, str] | None:
     """`q` and `z` of `z + (q - z).detach()`."""
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
@@ -55,7 +55,7 @@ def _rows(value: ast.expr) -> tuple[str, str] | None:
     return None
 
 
-def _is_detached_beside(parent: ast.AST, node: ast.Name, value: str) -> bool:
+def is_detached_beside(parent: ast.AST, node: ast.Name, value: str) -> bool:
     """`mse_loss(q, z.detach())` or `q - z.detach()`."""
     others: list[ast.expr] = []
     if isinstance(parent, ast.Call) and node in parent.args:

@@ -399,7 +399,7 @@ def _lost(first: Result, result: Result, fix: Fix, diagnosis: Diagnosis) -> str:
             wanted -= int(diagnosis.facts.get("pairs", 0))
         return "" if _received(result) >= wanted else "parameters lose their gradient"
     broken = _harm(first, result, diagnosis)
-    if broken or cause in TAKING:
+    if broken or cause in TAKING or diagnosis.facts.get("routed"):
         return broken
     lost = 0
     for number, row in enumerate(first.gradients):
@@ -415,7 +415,8 @@ def _lost(first: Result, result: Result, fix: Fix, diagnosis: Diagnosis) -> str:
 def _harm(first: Result, result: Result, diagnosis: Diagnosis) -> str:
     """`harm`, with what the mistake itself has done to the gradients left out."""
     cause = diagnosis.cause
-    return harm(first, result, cause == "zero-grad-misuse", cause in LENGTHS)
+    routed = bool(diagnosis.facts.get("routed")) and bool(gained(first, result))
+    return harm(first, result, cause == "zero-grad-misuse", cause in LENGTHS, routed)
 
 
 def praise(found: Outcome, first: Result) -> str:
