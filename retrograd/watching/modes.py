@@ -52,6 +52,7 @@ class Modes:
         self._known: dict[int, Evaluated] = {}  # by id of the module
         self._stepped: dict[int, set[Site]] = {}  # optimizer id -> lines that have stepped
         self._depth = 0
+        self.told: Callable[[Any], None] | None = None  # of what is switched to training
 
     def install(
         self, torch: Any, safely: Safely, log: Callable[[], LineLog], gradients_off: Asked
@@ -72,6 +73,8 @@ class Modes:
         return [replaced(torch.nn.Module, "train", train)]
 
     def _on(self, module: Any, log: Callable[[], LineLog], gradients_off: Asked) -> None:
+        if self.told is not None:
+            self.told(module)
         if self._known:
             for part in module.modules():
                 known = self._known.get(id(part))

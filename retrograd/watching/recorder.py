@@ -53,6 +53,7 @@ from retrograd.watching.sums import (
 )
 from retrograd.watching.switches import Switches
 from retrograd.watching.targets import Ratio, Target, own_targets, ratios_of_one
+from retrograd.watching.teachers import Teachers
 from retrograd.watching.torch_types import OptimizerLike, TensorLike
 from retrograd.watching.variables import named_tensors
 from retrograd.watching.windowed import Windowed
@@ -92,6 +93,8 @@ class Recorder:
         self.snapshots = Snapshots(self.gradients)
         self.shared_memory = SharedMemory(self.gradients)
         self.modes = Modes(self.gradients)
+        self.teachers = Teachers(self.torch, self.gradients)
+        self.modes.told = self.teachers.switched_on
         self.hooks = Hooks()
         self.samples = Samples()
         self.switches = Switches()
@@ -153,6 +156,7 @@ class Recorder:
         self._undo += self.modes.install(
             torch, self.if_enabled, lambda: self.log, self._gradients_are_off
         )
+        self._undo += self.teachers.install(self.if_enabled, lambda: self.log)
         self._undo += self.samples.install(torch, self.if_enabled, self._here)
         self._undo += self.switches.install(torch, self.if_enabled, self._here)
         self._undo += self.hooks.install(torch, self.if_enabled, self._here, self._calls_so_far)
@@ -226,6 +230,7 @@ class Recorder:
         self.gradients.before_step(optimizer, stack)
         self.late_clips.before_step(optimizer)
         self.modes.before_step(optimizer, stack)
+        self.teachers.before_step(optimizer, self._frozen)
         self.received.before_step(optimizer, self.gradients)
         self.frozen.before_step(optimizer)
         self.outside.before_step(optimizer)
@@ -286,6 +291,7 @@ class Recorder:
             if scope is not None:
                 recorder.last_scope[name] = scope
                 recorder.modes.gradients_are_off()
+                recorder.teachers.search((scope.file, scope.line))
             recorder.scopes.append(scope or Scope(name, "", 0))
             return original(mode)
 

@@ -34,6 +34,34 @@ def train_mode(task: Task) -> None:
     draft.insert_after(task.statement, f"{name}.train()")
 
 
+def evaluation_mode(task: Task) -> None:
+    """`teacher.eval()` before the outermost loop around its call, or before the call."""
+    draft, statement = task.draft, task.statement
+    name = task.diagnosis.facts.get("evaluated")
+    if not name:
+        raise CannotWrite("it is not known how the line calls the module")
+    scope = draft.scope_of(statement)
+    loops = [
+        loop
+        for loop in draft.enclosing(statement, ast.For, ast.While)
+        if draft.scope_of(loop) is scope
+    ]
+    switched = loops and any(
+        isinstance(node, ast.Call) and called(node) == "train" for node in ast.walk(loops[-1])
+    )
+    known = not loops or str(name).partition(".")[0] not in names_bound(loops[-1])
+    if loops and known and not switched:
+        loop = loops[-1]
+        assert isinstance(loop, (ast.For, ast.While))
+        draft.insert_before(loop, f"{name}.eval()")
+        return
+    for around in draft.enclosing(statement, ast.With):
+        assert isinstance(around, ast.With)
+        if draft.scope_of(around) is scope and "grad" in ast.unparse(around.items[0]):
+            statement = around
+    draft.insert_before(statement, f"{name}.eval()")
+
+
 def clip_before_step(task: Task) -> None:
     """The line that clips goes to before the step."""
     draft, clipping = task.draft, task.statement

@@ -49,6 +49,7 @@ from retrograd.doctor.rules import (
     step_not_taken,
     tail,
     target,
+    teacher_training,
     tied_by_data,
     truncated,
     unseen_write,
@@ -87,7 +88,7 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
     found += never_stepped.diagnose(watched) or step_not_taken.diagnose(watched)
     found += frozen.diagnose(watched)
     found += clipped.diagnose(watched) + clipped_late.diagnose(watched) + hooks.diagnose(watched)
-    found += left_evaluating.diagnose(watched)
+    found += left_evaluating.diagnose(watched) + teacher_training.diagnose(watched)
     shared = average_of_views.diagnose(watched) + aliased.diagnose(watched)
     found += shared or no_copy.diagnose(watched)
     found += unseen_write.diagnose(watched) + loss_form.diagnose(watched)
