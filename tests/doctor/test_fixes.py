@@ -59,6 +59,11 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
     cause = facts.pop("cause", "stale-state-carried")
     if "together" in facts:
         facts["together"] = facts["together"].split("+")
+    if "names" in facts:
+        facts["names"] = facts["names"].split("+")
+    if "arrays" in facts:
+        *numbers, holds = facts["arrays"].split(":")
+        facts["arrays"] = [[*map(int, numbers), holds]]
     if "loop" in facts:
         facts["loop"] = int(facts["loop"])
     if "want" in facts:
@@ -82,8 +87,9 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
 
 def after(case: Case, text: str) -> str:
     """The text in the form that a case asks for, else in the first that can be written."""
-    kind, _, number = case.kind.partition(" ")
-    for form in [int(number) - 1] if number else range(len(FORMS[kind])):
+    kind, _, name = case.kind.partition(" ")
+    names = [writer.__name__ for writer in FORMS[kind]]
+    for form in [names.index(name)] if name else range(len(names)):
         try:
             return edited(text, *fix_of(case), form)
         except CannotWrite:

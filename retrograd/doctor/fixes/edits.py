@@ -65,9 +65,8 @@ Writer = Callable[[Task], None]
 
 FORMS: dict[str, tuple[Writer, ...]] = {
     "detach": (
-        to_numpy.detach_for_array,
         *(carried.detach, carried.detach_assigned, carried.detach_fields),
-        *(carried.detach_slot, beside.detach_what_stays),
+        *(carried.detach_slot, beside.detach_what_stays, to_numpy.detach_for_array),
     ),
     "item-for-logging": (collected.item_for_logging,),
     "reset-state": (
@@ -125,9 +124,9 @@ FORMS: dict[str, tuple[Writer, ...]] = {
         *(classes.compare_scores, links.stack_of_tensors),
     ),
     "enable-grad": (
-        *(last_layer.name_the_last, last_layer.unfreeze_the_last),
         *(links.enable_grad, unnoticed.switch_parameters),
         *(freezing.freeze_others, freezing.leave_trainable),
+        *(last_layer.name_the_last, last_layer.unfreeze_the_last),
     ),
     "make-leaf": (links.make_leaf, functions.require_before_hook),
     "retain-grad": (links.retain_grad,),

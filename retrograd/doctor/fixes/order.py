@@ -202,7 +202,7 @@ def clear_behind_other_step(task: Task) -> None:
     owner = owner_of(draft, step)
     if not owner or draft.scope_of(step) is draft.scope_of(clearing):
         raise CannotWrite("no other function makes the step")
-    if not any(isinstance(each, ast.If) for each in draft.enclosing(step, ast.If, ast.For)):
+    if not any(draft.enclosing(step, ast.If)):
         raise CannotWrite("no branch makes the step")
     own = call_statement(clearing, "zero_grad")
     assert own is not None
