@@ -14,6 +14,7 @@ from retrograd.doctor.rules import (
     clipped,
     clipped_late,
     constant_term,
+    copied_weights,
     counted_twice,
     cut_terms,
     dropped_losses,
@@ -109,6 +110,6 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         created = bool(cut) and diagnosis.facts["argument"] == "create_graph"
         carried = diagnosis.error_line in [each.error_line for each in again]
         if diagnosis.error_line not in explained and not created and not carried:
-            found.append(diagnosis)
+            found.append(copied_weights.instead(watched, diagnosis))
     read = leaves.grad_of_result(watched)
     return found if read is None else [*found, read]
