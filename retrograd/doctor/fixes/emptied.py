@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from retrograd.doctor.fixes.carried import must_be_known
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, call_statement, receiver
@@ -34,14 +32,3 @@ def empty_after_step(task: Task) -> None:
             draft.insert_after(statement, f"{path}.clear()")
             return
     raise CannotWrite("no step follows the backward")
-
-
-def reads_of(tree: ast.AST, name: str) -> list[ast.Subscript]:
-    """Where a text reads items of a collection of this name."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
-        and name in (getattr(node.value, "attr", ""), getattr(node.value, "id", ""))
-    ]

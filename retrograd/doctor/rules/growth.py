@@ -7,7 +7,6 @@ import ast
 from retrograd.diagnostics.report import Fix, Span
 from retrograd.doctor.evidence import growth
 from retrograd.doctor.evidence.growth import Growing
-from retrograd.doctor.fixes.emptied import reads_of
 from retrograd.doctor.model import Diagnosis
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
@@ -40,7 +39,7 @@ def _read_items(growing: Growing) -> list[ast.Subscript]:
         for inner in ast.walk(node)
     }
     name = _filled_name(call.func.value)
-    return [node for node in reads_of(tree, name) if node not in reported]
+    return [node for node in _reads_of(tree, name) if node not in reported]
 
 
 def _filled_name(node: ast.expr) -> str:
@@ -157,3 +156,14 @@ def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _reads_of(tree: ast.AST, name: str) -> list[ast.Subscript]:
+    """Where a text reads items of a collection of this name."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and name in (getattr(node.value, "attr", ""), getattr(node.value, "id", ""))
+    ]
