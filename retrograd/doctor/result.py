@@ -24,6 +24,7 @@ class Result:
     status: int = 0  # the program's own exit status
     error: str = ""  # "RuntimeError: first line", if an exception ended it
     seconds: float = 0.0
+    waited: float = 0.0  # of these, in which the machine ran other processes
     diagnoses: list[Diagnosis] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     effects: list[str] = field(default_factory=list)  # on files, processes, sockets
@@ -39,6 +40,11 @@ class Result:
     courses: list[Course] = field(default_factory=list)  # per optimizer: who had one at each step
     losses: list[float] = field(default_factory=list)  # of the first backward calls
     doubled: int = 0  # backward calls inside another one that go through its graph again
+
+    @property
+    def own_seconds(self) -> float:
+        """How long the program takes by itself, on a machine that others load."""
+        return max(0.0, self.seconds - self.waited)
 
     @property
     def verdict(self) -> str:

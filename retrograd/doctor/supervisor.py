@@ -132,7 +132,7 @@ def try_fixes(order: Order, result: Result) -> None:
         fixes.propose_all(result.diagnoses)
         if order.verify is False or not result.diagnoses:
             return
-        if order.verify is None and result.seconds > fixes.VERIFIED_BELOW and not order.apply:
+        if order.verify is None and result.own_seconds > fixes.VERIFIED_BELOW and not order.apply:
             reason = "not tried: the program takes long; --verify tries it"
             fixes.say_of_first(result.diagnoses, reason)
             return

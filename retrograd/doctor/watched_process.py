@@ -20,6 +20,7 @@ from retrograd.doctor.pulse import Pulse
 from retrograd.doctor.result import Result
 from retrograd.doctor.second_pass.runner import Runner
 from retrograd.doctor.session import Watched
+from retrograd.doctor.waiting import waited
 from retrograd.graph.program_record import ProgramRecord
 from retrograd.watching import source
 from retrograd.watching.effects import Effects
@@ -48,7 +49,7 @@ class Watch(ProgramRun):
         self.recorded = Path(config["recorded"]) if config.get("recorded") else None
         self.result = Result()
         self.note = ""  # the library's own report of the error
-        self.started = time.perf_counter()
+        self.started, self.waited_before = time.perf_counter(), waited()
 
     def before(self) -> None:
         """Listen to what the program does to files and processes."""
@@ -72,7 +73,7 @@ class Watch(ProgramRun):
 
     def start_watching(self, engine: Engine) -> None:
         """Watch from now on, the functions that run already too."""
-        self.started = time.perf_counter()
+        self.started, self.waited_before = time.perf_counter(), waited()
         self.result.engine = "torch" if isinstance(engine, TorchEngine) else "retrograd"
         self.watched = session.make(engine, self.own)
         self.watched.effects = self.effects
@@ -91,6 +92,7 @@ class Watch(ProgramRun):
         result = replace(self.result, script=self.script, unseen=[], texts={})
         result.rank = self.rank()
         result.seconds = time.perf_counter() - self.started
+        result.waited = waited() - self.waited_before
         result.interim = result.seconds
         result.effects = list(self.effects.seen)
         result.calls = len(watched.recorder.calls)
@@ -126,6 +128,7 @@ class Watch(ProgramRun):
         if self.left_early:
             result.unseen.append("what the program left undone: it ended by os._exit")
         result.seconds = time.perf_counter() - self.started
+        result.waited = waited() - self.waited_before
         result.effects = list(self.effects.seen)
         if self.watched is not None:
             self._diagnose(self.watched, result)

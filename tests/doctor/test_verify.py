@@ -436,3 +436,9 @@ def test_trial_ends_when_its_time_is_up(tmp_path: Path, monkeypatch: pytest.Monk
     verify_all([diagnosis], request)
     assert diagnosis.fixes[0].verified, diagnosis.fixes[0].verification
     assert diagnosis.fixes[0].verification.startswith("ran for ")
+
+
+def test_time_in_which_the_machine_ran_others_does_not_count() -> None:
+    slow = Request("train.py", first=Result(seconds=90.0))
+    assert slow.reason_against().startswith("the program ran for 90 s")
+    assert not Request("train.py", first=Result(seconds=90.0, waited=50.0)).reason_against()

@@ -92,8 +92,8 @@ class Request:
         """Why the program should not run again unasked; "" if nothing speaks against it."""
         if self.forced:
             return ""
-        if self.first.seconds > LONGEST_RUN:
-            return f"the program ran for {self.first.seconds:.0f} s{self.permit}"
+        if self.first.own_seconds > LONGEST_RUN:
+            return f"the program ran for {self.first.own_seconds:.0f} s{self.permit}"
         if self.first.effects:
             return self.first.effects[0].replace("it ", "the program ", 1) + self.permit
         return ""
