@@ -64,8 +64,7 @@ def fix_of(case: Case) -> tuple[Fix, Diagnosis]:
     if "arrays" in facts:
         *numbers, holds = facts["arrays"].split(":")
         facts["arrays"] = [[*map(int, numbers), holds]]
-    if "loop" in facts:
-        facts["loop"] = int(facts["loop"])
+    facts |= {name: int(facts[name]) for name in ("loop", "sent") if name in facts}
     if "want" in facts:
         facts |= {"want": int(facts["want"]), "got": int(facts["got"])}
         facts["needs"] = [each == "1" for each in facts["needs"]]

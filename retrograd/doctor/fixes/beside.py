@@ -13,6 +13,7 @@ from retrograd.doctor.fixes.text import (
     assigned,
     dotted,
     names_of_scope,
+    names_read,
 )
 
 
@@ -33,6 +34,8 @@ def detach_what_stays(task: Task) -> None:
     later = _read_later(draft, function, statement, kept)
     if not later:
         raise CannotWrite("the function does not read it again")
+    if not all(_is_behind(draft, node, statement) for node in later):
+        raise CannotWrite("it is read where this line may not have run")
     if any(_is_written_again(node, statement, kept) for node in ast.walk(function)):
         raise CannotWrite("it is set again in this function")
     name = _free_name(pair[0], function)
@@ -53,6 +56,20 @@ def _read_later(draft: Draft, function: Function, statement: ast.stmt, kept: str
     ]
 
 
+def _is_behind(draft: Draft, node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether a line runs only after a statement: behind it in its block, or behind its `with`."""
+    around: ast.AST | None = statement
+    while isinstance(around, ast.stmt):
+        block = draft.block_of(around)
+        following = block[block.index(around) + 1 :]
+        if any(other in following for other in draft.enclosing(node, ast.stmt)):
+            return True
+        around = draft.parents.get(around)
+        if not isinstance(around, (ast.With, ast.AsyncWith)):
+            return False
+    return False
+
+
 def _is_written_again(node: ast.AST, statement: ast.stmt, kept: str) -> bool:
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) or node is statement:
@@ -67,7 +84,7 @@ def _free_name(target: ast.Attribute | ast.Subscript, function: Function) -> str
     while isinstance(node, ast.Subscript):
         node = node.value
     name = dotted(node).rpartition(".")[2].lstrip("_") or "value"
-    taken = names_of_scope(function)
+    taken = names_of_scope(function) | names_read(function)
     while name in taken:
         name = f"new_{name}"
     return name

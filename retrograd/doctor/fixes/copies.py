@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from retrograd.doctor.fixes.task import Task
-from retrograd.doctor.fixes.text import CannotWrite, called, dotted
+from retrograd.doctor.fixes.text import CannotWrite, Draft, called, names_bound, names_read
 
 
 def copy_what_is_kept(task: Task) -> None:
@@ -31,12 +31,11 @@ def copy_what_is_kept(task: Task) -> None:
     ):
         draft.suffix(value, ".clone()")
     else:
-        draft.rewrite(value, f"{_deepcopy(task)}({draft.written(value)})")
+        draft.rewrite(value, f"{deepcopy_name(draft)}({draft.written(value)})")
 
 
-def _deepcopy(task: Task) -> str:
+def deepcopy_name(draft: Draft) -> str:
     """The name of `copy.deepcopy` in the file, which gets an import if it has none."""
-    draft = task.draft
     for node in draft.tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -46,7 +45,7 @@ def _deepcopy(task: Task) -> str:
             for alias in node.names:
                 if alias.name == "deepcopy":
                     return alias.asname or "deepcopy"
-    taken = {dotted(node) for node in ast.walk(draft.tree) if isinstance(node, ast.Name)}
+    taken = names_read(draft.tree) | names_bound(draft.tree)
     imports = [n for n in draft.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
     first = [n for n in imports if not (isinstance(n, ast.ImportFrom) and n.module == "__future__")]
     if not first or "copy" in taken:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+
 from retrograd.doctor.fixes.carried import must_be_known
 from retrograd.doctor.fixes.task import Task
-from retrograd.doctor.fixes.text import CannotWrite, call_statement, receiver
+from retrograd.doctor.fixes.text import (
+    CannotWrite,
+    Draft,
+    assigned,
+    call_statement,
+    called,
+    dotted,
+    receiver,
+)
 
 
 def keep_the_last(task: Task) -> None:
@@ -12,8 +22,19 @@ def keep_the_last(task: Task) -> None:
     draft, call = task.draft, call_statement(task.statement, "append")
     if not task.diagnosis.facts.get("reads_last") or call is None or len(call.args) != 1:
         raise CannotWrite("more than the newest item is read")
+    if _is_deque(draft, dotted(receiver(call)).rpartition(".")[2]):
+        raise CannotWrite("a deque has no slices")
     owner, value = draft.written(receiver(call)), draft.written(call.args[0])
     draft.rewrite(task.statement, f"{owner}[:] = [{value}]")
+
+
+def _is_deque(draft: Draft, name: str) -> bool:
+    for node in ast.walk(draft.tree):
+        pair = assigned(node) if isinstance(node, ast.stmt) else None
+        if pair is not None and isinstance(pair[1], ast.Call) and called(pair[1]) == "deque":
+            if name and dotted(pair[0]).rpartition(".")[2] == name:
+                return True
+    return False
 
 
 def empty_after_step(task: Task) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrograd.doctor.fixes.backward_calls import set_argument
 from retrograd.doctor.fixes.carried import must_be_known
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import CannotWrite, call_statement
@@ -16,9 +17,4 @@ def for_input_alone(task: Task) -> None:
     if any(keyword.arg == "inputs" for keyword in call.keywords):
         raise CannotWrite("the call names its inputs")
     must_be_known(draft, task.statement, name)
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if given:
-        draft.suffix(given[-1], f", inputs=[{name}]")
-    else:
-        end = draft.end(call)
-        draft.replace(end - 1, end, f"inputs=[{name}])")
+    set_argument(draft, call, "inputs", f"[{name}]", 3)

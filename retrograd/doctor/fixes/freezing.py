@@ -8,12 +8,22 @@ from retrograd.doctor.fixes.order import is_schedule, owner_of
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
     CannotWrite,
+    Draft,
     assigned,
     call_statement,
     called,
     dotted,
+    names_bound,
+    names_read,
     receiver,
 )
+
+_OPPOSITE: dict[type[ast.cmpop], str] = {
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+}
 
 
 def add_step(task: Task) -> None:
@@ -49,15 +59,35 @@ def step_in_both_cases(task: Task) -> None:
     before = block[: block.index(step)]
     if any(call_statement(s, "backward") is not None for s in before):
         raise CannotWrite("a backward stands before the step, in the same branch")
+    for_step = any(_prepares_step(s) for s in before)
+    after = block[block.index(step) + 1 :]
+    if for_step and any(called(n) in ("zero_grad", "step") for n in calls_in(after)):
+        raise CannotWrite("the branch prepares the step, and goes on after it")
     if alone and step in branch.orelse:
-        start = draft.end(branch.body[-1])
-        draft.replace(start, draft.end(step), "")
+        _remove_else(draft, branch.body[-1], step)
     else:
         draft.remove(step)
-    if any(called(n).startswith("clip_grad") for n in calls_in(before)):
+    if for_step:
         draft.insert_after(branch, text)
     else:
         draft.insert_before(branch, text)
+
+
+def _prepares_step(statement: ast.stmt) -> bool:
+    """Whether a statement clips gradients, or sets the rate: the step is to come after it."""
+    return any(called(n).startswith("clip_grad") for n in calls_in([statement])) or any(
+        isinstance(n, ast.Attribute) and n.attr == "param_groups" for n in ast.walk(statement)
+    )
+
+
+def _remove_else(draft: Draft, last: ast.stmt, step: ast.stmt) -> None:
+    """Take an `else` away that has nothing but a step; `last` is what stands before it."""
+    first = last.end_lineno or 0
+    while not draft.lines[first].lstrip().startswith("else"):
+        first += 1
+    if any("#" in line for line in draft.lines[first : step.lineno - 1]):
+        raise CannotWrite("a comment stands between the else and the step")
+    draft.replace(draft.starts[first], draft.starts[step.end_lineno or 0], "")
 
 
 def calls_in(statements: list[ast.stmt]) -> list[ast.Call]:
@@ -94,8 +124,14 @@ def freeze_others(task: Task) -> None:
     test = branch.test
     if branch.orelse or isinstance(test, ast.BoolOp):
         raise CannotWrite("the condition has several parts")
+    loops = [n for n in draft.enclosing(statement, ast.For) if isinstance(n, ast.For)]
+    if not any(names_bound(loop.target) & names_read(test) for loop in loops):
+        raise CannotWrite("the condition says whether to freeze, not what")
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         draft.rewrite(test, draft.written(test.operand))
+    elif isinstance(test, ast.Compare) and type(test.ops[0]) in _OPPOSITE and len(test.ops) == 1:
+        left, right = draft.written(test.left), draft.written(test.comparators[0])
+        draft.rewrite(test, f"{left} {_OPPOSITE[type(test.ops[0])]} {right}")
     else:
         inner = draft.written(test)
         simple = isinstance(test, (ast.Name, ast.Attribute, ast.Call))

@@ -43,7 +43,7 @@ def _take_cut_away(task: Task, after_float: str) -> None:
     if len(cuts) != 1:
         raise CannotWrite("not exactly one cut is plain to see in the line")
     cut = cuts[0]
-    if any(_is_call_of(around, "numpy", "tolist") for around in draft.enclosing(cut, ast.Call)):
+    if _leaves_tensors(draft, cut):
         raise CannotWrite("the numbers leave the tensors anyway")
     if isinstance(cut, ast.Attribute):  # .data
         draft.replace(draft.bounds(cut.value)[1], draft.end(cut), "")
@@ -53,6 +53,10 @@ def _take_cut_away(task: Task, after_float: str) -> None:
         draft.rewrite(cut, draft.operand(cut.args[0]) + after_float)
     else:
         _made_anew(task, cut)
+
+
+def _leaves_tensors(draft: Draft, cut: ast.AST) -> bool:
+    return any(_is_call_of(each, "numpy", "tolist") for each in draft.enclosing(cut, ast.Call))
 
 
 def keep_graph_of_term(task: Task) -> None:
@@ -66,6 +70,8 @@ def keep_graph_of_term(task: Task) -> None:
     ]
     if not task.diagnosis.facts.get("term") or len(cuts) < 2:
         raise CannotWrite("the line computes no term of several such values")
+    if any(_leaves_tensors(draft, cut) for cut in cuts):
+        raise CannotWrite("the numbers leave the tensors anyway")
     for cut in cuts:
         kept = cut.value if isinstance(cut, ast.Attribute) else receiver(cut)
         draft.replace(draft.bounds(kept)[1], draft.end(cut), "")
@@ -301,7 +307,16 @@ def keep_own_history(task: Task) -> None:
     kept = [ast.unparse(_unwrapped(each)) for each in value.elts]
     if names != kept or len(draft.block_of(statement)) == 1:
         raise CannotWrite("the line computes something")
+    if not all(_is_cut_off(each) for each in value.elts):
+        raise CannotWrite("the line takes no history away")
     draft.remove(statement)
+
+
+def _is_cut_off(value: ast.expr) -> bool:
+    return any(
+        _is_call_of(node, "detach", "item", *_COPIES) or getattr(node, "attr", "") == "data"
+        for node in ast.walk(value)
+    )
 
 
 def _unwrap(draft: Draft, statement: ast.stmt) -> bool:

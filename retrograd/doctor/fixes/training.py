@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from retrograd.doctor.fixes.backward_calls import set_argument
+from retrograd.doctor.fixes.copies import deepcopy_name
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
     CannotWrite,
@@ -40,6 +41,9 @@ def evaluation_mode(task: Task) -> None:
     name = task.diagnosis.facts.get("evaluated")
     if not name:
         raise CannotWrite("it is not known how the line calls the module")
+    inner = [n.target for n in ast.walk(statement) if isinstance(n, ast.comprehension)]
+    if any(str(name).partition(".")[0] in names_bound(target) for target in inner):
+        raise CannotWrite("the module has its name only inside of the line")
     scope = draft.scope_of(statement)
     loops = [
         loop
@@ -182,18 +186,9 @@ def copy_module(task: Task) -> None:
     draft, pair = task.draft, assigned(task.statement)
     if not task.diagnosis.facts.get("alias") or pair is None:
         raise CannotWrite("the line gives no module a second name")
-    imports = [n for n in draft.tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
-    names = {name.asname or name.name for node in imports for name in node.names}
-    written = draft.written(pair[1])
-    if "deepcopy" in names:
-        draft.rewrite(pair[1], f"deepcopy({written})")
-        return
-    draft.rewrite(pair[1], f"copy.deepcopy({written})")
-    if "copy" not in names:
-        later = [n for n in imports if getattr(n, "module", "") != "__future__"]
-        if not later:
-            raise CannotWrite("the file imports nothing")
-        draft.insert_before(later[0], "import copy")
+    if isinstance(pair[1], ast.Tuple):
+        raise CannotWrite("the line names several modules")
+    draft.rewrite(pair[1], f"{deepcopy_name(draft)}({draft.written(pair[1])})")
 
 
 def tie_parameters(task: Task) -> None:

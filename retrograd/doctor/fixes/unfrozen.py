@@ -43,14 +43,20 @@ def _filtered(draft: Draft, statement: ast.AST) -> list[tuple[ast.expr, str]]:
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1:
             over = node.generators[0]
             if len(over.ifs) == 1 and _asks(over.ifs[0]):
-                whole = f"{ast.unparse(node.elt)} for {ast.unparse(over.target)}"
-                text = f"{whole} in {draft.written(over.iter)}"
-                plain = isinstance(node.elt, ast.Name) and isinstance(over.target, ast.Name)
-                if plain and ast.unparse(node.elt) == ast.unparse(over.target):
-                    found.append((node, f"list({draft.written(over.iter)})"))
-                else:
-                    found.append((node, f"[{text}]"))
+                found.append((node, _without_condition(draft, node)))
     return found
+
+
+def _without_condition(draft: Draft, node: ast.ListComp | ast.GeneratorExp) -> str:
+    over = node.generators[0]
+    given, element = draft.written(over.iter), ast.unparse(node.elt)
+    text = f"[{element} for {ast.unparse(over.target)} in {given}]"
+    if isinstance(node.elt, ast.Name) and element == ast.unparse(over.target):
+        text = f"list({given})" if isinstance(node, ast.ListComp) else given
+    around = draft.parents.get(node)
+    # the parentheses of a call may be those of its only argument, too
+    shared = isinstance(around, ast.Call) and draft.end(around) == draft.end(node)
+    return f"({text})" if shared else text
 
 
 def _asks(node: ast.expr) -> bool:

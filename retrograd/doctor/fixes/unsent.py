@@ -7,9 +7,12 @@ import ast
 from retrograd.doctor.fixes.task import Task
 from retrograd.doctor.fixes.text import (
     CannotWrite,
+    Draft,
     assigned,
     call_statement,
     dotted,
+    names_bound,
+    names_read,
     receiver,
 )
 
@@ -40,7 +43,20 @@ def send_the_sum(task: Task) -> None:
     if isinstance(owner, ast.Call) and len(owner.args) == 1:
         owner = owner.args[0]  # under a scale
     if adding in block and block.index(adding) > block.index(task.statement):
+        between = block[block.index(task.statement) : block.index(adding)]
+        if any(names_bound(other) & names_read(adding) for other in between):
+            raise CannotWrite("the sum is made of what comes after the backward")
         text = draft.written(adding)
         draft.remove(adding)
         draft.insert_before(task.statement, text)
+    elif adding not in block and not _is_made_before(draft, adding, task.statement):
+        raise CannotWrite("the sum is not always made before the backward")
     draft.rewrite(owner, name)
+
+
+def _is_made_before(draft: Draft, adding: ast.stmt, sending: ast.stmt) -> bool:
+    """Whether a line stands before the branch or loop around another one."""
+    block = draft.block_of(adding)
+    return any(
+        around in block[block.index(adding) :] for around in draft.enclosing(sending, ast.stmt)
+    )
