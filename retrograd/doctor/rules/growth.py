@@ -38,13 +38,19 @@ def _read_items(growing: Growing) -> list[ast.Subscript]:
         and (isinstance(node, ast.JoinedStr) or _last_name(node.func) in _REPORTS)
         for inner in ast.walk(node)
     }
-    name = _filled_name(call.func.value)
-    return [node for node in _reads_of(tree, name) if node not in reported]
+    filled = call.func.value
+    return [
+        node
+        for node in _reads_of(tree, _last_name(filled))
+        if node not in reported and not _is_other_key(node, filled)
+    ]
 
 
-def _filled_name(node: ast.expr) -> str:
-    """`maps` of `store["maps"].append(...)` too: the key by which it is read."""
-    return _last_name(node)
+def _is_other_key(node: ast.Subscript, filled: ast.expr) -> bool:
+    """`log["loss"]` where `log["out"].append(...)` fills the list."""
+    if not isinstance(filled, ast.Subscript) or not isinstance(filled.slice, ast.Constant):
+        return False
+    return isinstance(node.slice, ast.Constant) and node.slice.value != filled.slice.value
 
 
 _REPORTS = frozenset("print float item tolist numpy len detach".split())
@@ -159,11 +165,19 @@ def _last_name(node: ast.AST) -> str:
 
 
 def _reads_of(tree: ast.AST, name: str) -> list[ast.Subscript]:
-    """Where a text reads items of a collection of this name."""
+    """Where a text reads items of a collection of this name, other than to fill or empty them."""
+    filled = {
+        node.func.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("append", "extend", "insert", "clear")
+    }
     return [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Load)
+        and node not in filled
         and name in (getattr(node.value, "attr", ""), getattr(node.value, "id", ""))
     ]
