@@ -62,9 +62,12 @@ dist.destroy_process_group()
 
 def launched(command: list[str], size: int, *script: str) -> list[float]:
     """The losses that the first process printed."""
-    options = ["--standalone", "--nproc-per-node", str(size), "--max-restarts", "1"]
-    # PyTorch's own processes now and then abort as they meet, on a machine with fewer cores
-    for _ in range(3 if "torch" in command[0].split(".") else 1):
+    # PyTorch's processes now and then abort as they meet or part, on a machine with fewer cores:
+    # then all of it is done again, since a restart after the end would print everything twice
+    theirs = "torch" in command[0].split(".")
+    restarts = "0" if theirs else "1"
+    options = ["--standalone", "--nproc-per-node", str(size), "--max-restarts", restarts]
+    for _ in range(3 if theirs else 1):
         done = subprocess.run(
             [sys.executable, "-m", *command, *options, *script],
             cwd=ROOT,
