@@ -15,8 +15,8 @@ from retrograd.watching.records import Call
 TIMES = 2  # calls before which the loop has run as often
 
 
-def diagnose(watched: Watched) -> list[Diagnosis]:
-    """One diagnosis for each line that sends such a loss back."""
+def calls_by_line(watched: Watched) -> dict[Place, list[tuple[int, Call]]]:
+    """The backward calls of each line, each with the number at which the call before it ended."""
     seen: dict[Place, list[tuple[int, Call]]] = {}
     before = 0
     for call in watched.recorder.calls:
@@ -24,8 +24,13 @@ def diagnose(watched: Watched) -> list[Diagnosis]:
         if place is not None and call.kind == "backward" and not call.nested:
             seen.setdefault(place, []).append((before, call))
         before = call.end
+    return seen
+
+
+def diagnose(watched: Watched) -> list[Diagnosis]:
+    """One diagnosis for each line that sends such a loss back."""
     found = []
-    for place, calls in seen.items():
+    for place, calls in calls_by_line(watched).items():
         for line, name in _candidates(place) if len(calls) >= TIMES else ():
             if all(_drops(call, line, since) for since, call in calls[1 : TIMES + 1]):
                 found.append(_diagnosis(place, line, name, calls[-1][1]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from retrograd.diagnostics.report import Fix, Place, Span
 from retrograd.doctor.model import Diagnosis
+from retrograd.doctor.rules.dropped_losses import calls_by_line
 from retrograd.doctor.session import Watched
 from retrograd.watching import source
 from retrograd.watching.graph import in_ranges
@@ -38,15 +39,8 @@ class Lost:
 
 def diagnose(watched: Watched) -> list[Diagnosis]:
     """One diagnosis for each line that sends a loss back and leaves another one out."""
-    seen: dict[Place, list[tuple[int, Call]]] = {}
-    before = 0
-    for call in watched.recorder.calls:
-        place = call.log.place_of(call.stack)
-        if place is not None and call.kind == "backward" and not call.nested:
-            seen.setdefault(place, []).append((before, call))
-        before = call.end
     found = []
-    for place, calls in seen.items():
+    for place, calls in calls_by_line(watched).items():
         if len(calls) < TIMES:
             continue
         looked = calls[1 : LOOKED_AT + 1]
